@@ -1,0 +1,242 @@
+"""Settings: the only reader of the environment and of ``clew.toml``.
+
+Sources, strongest first: what the caller passes, ``CLEW_<SECTION>__<KEY>`` in the environment, ``clew.toml`` (in the
+data folder, or the file that ``CLEW_CONFIG`` names), the defaults below. A knowledge base lays its own values over
+the sections in :data:`KB_SECTIONS`. Unknown keys and impossible values are refused with their path.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from clew.errors import SettingsError
+
+ENV_PREFIX = "CLEW_"
+# Read by themselves, not as settings: where the data and the settings file are.
+_ENV_SPECIAL = {"CLEW_DATA", "CLEW_CONFIG"}
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class StorageSettings(_Section):
+    """Where records, search index and originals live."""
+
+    records_url: str = ""
+    """SQLAlchemy URL; empty: SQLite in the data folder."""
+    search: Literal["embedded"] = "embedded"
+    originals: Literal["folder"] = "folder"
+
+
+class EmbedderSettings(_Section):
+    """Which embedder a new KB uses."""
+
+    kind: Literal["embedded", "openai", "onnx"] = "embedded"
+    url: str = ""
+    model: str = ""
+    api_key: SecretStr = SecretStr("")
+    path: str = ""
+    """Folder of an ONNX model (``kind = "onnx"``)."""
+    dimension: int = Field(0, ge=0)
+    """Of an OpenAI-compatible endpoint; 0: ask it once."""
+    max_tokens: int = Field(512, ge=16)
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    timeout: float = Field(60.0, gt=0)
+
+
+class ChatSettings(_Section):
+    """An OpenAI-compatible chat endpoint; no URL: no language model."""
+
+    url: str = ""
+    model: str = ""
+    api_key: SecretStr = SecretStr("")
+    timeout: float = Field(60.0, gt=0)
+    retries: int = Field(2, ge=0, le=10)
+    temperature: float = Field(0.0, ge=0, le=2)
+
+
+class ModelSettings(_Section):
+    """The models."""
+
+    embedder: EmbedderSettings = EmbedderSettings()
+    chat: ChatSettings = ChatSettings()
+    """Writes answers."""
+    enrichment: ChatSettings = ChatSettings()
+    """The small model: rewriting, yes/no, planning, summaries; without a URL the chat model serves."""
+
+
+class IndexingSettings(_Section):
+    """How files become chunks."""
+
+    parent_tokens: int = Field(1024, ge=64, le=8192)
+    child_tokens: int = Field(256, ge=16, le=2048)
+    overlap_tokens: int = Field(32, ge=0, le=512)
+    workers: int = Field(1, ge=1, le=32)
+    """Files that are ingested at the same time."""
+    max_file_bytes: int = Field(200_000_000, ge=1)
+    parse_timeout: float = Field(600.0, gt=0)
+    """Seconds one file may take to parse."""
+    parse_memory_bytes: int = Field(2_000_000_000, ge=100_000_000)
+
+
+class RepresentationSettings(_Section):
+    """Which representations a KB has."""
+
+    bm25: bool = True
+    l2: bool = True
+
+
+class RetrievalSettings(_Section):
+    """One look-up and what follows it."""
+
+    route_top_k: int = Field(100, ge=1, le=1000)
+    fused_top_k: int = Field(50, ge=1, le=1000)
+    mmr_top_k: int = Field(20, ge=1, le=200)
+    mmr_threshold: float = Field(0.92, ge=0, le=1)
+    rerank_top_k: int = Field(5, ge=1, le=50)
+    children_per_parent: int = Field(3, ge=1, le=50)
+    bm25_k1: float = Field(1.2, ge=0, le=10)
+    bm25_b: float = Field(0.5, ge=0, le=1)
+    rrf_k: int = Field(60, ge=1, le=1000)
+    context_budget_tokens: int = Field(6000, ge=100, le=1_000_000)
+    neighbours: int = Field(1, ge=0, le=10)
+    """Parents on each side that may widen a passage within the budget."""
+
+
+class ComplexitySettings(_Section):
+    """The cascade that decides single or multi."""
+
+    rules_multi_threshold: float = Field(0.75, ge=0, le=1)
+    rules_single_threshold: float = Field(0.15, ge=0, le=1)
+    classifier: Literal["auto", "service", "head", "none"] = "auto"
+    classifier_url: str = ""
+    classifier_timeout: float = Field(0.3, gt=0)
+    classifier_multi_threshold: float = Field(0.8, ge=0, le=1)
+    classifier_single_threshold: float = Field(0.2, ge=0, le=1)
+    fallback_rules_threshold: float = Field(0.4, ge=0, le=1)
+    fallback_classifier_threshold: float = Field(0.5, ge=0, le=1)
+    model_timeout: float = Field(5.0, gt=0)
+    domain_terms: tuple[str, ...] = ()
+    """Names that count as entities in this KB's questions."""
+
+
+class RecursionSettings(_Section):
+    """Recursive retrieval."""
+
+    max_rounds: int = Field(3, ge=2, le=5)
+    new_candidates_per_round: int = Field(8, ge=1, le=100)
+    new_candidates_per_parent: int = Field(2, ge=1, le=100)
+    planner: Literal["auto", "model", "bridge"] = "auto"
+    planner_timeout: float = Field(15.0, gt=0)
+    digest_tokens: int = Field(1500, ge=100)
+    escalate_weak_single: bool = True
+    """A question decided ``single`` whose first round is weak goes on as ``multi``."""
+
+
+class AnswerSettings(_Section):
+    """How answers are written."""
+
+    max_tokens: int = Field(1024, ge=16)
+    quote_sentences: int = Field(3, ge=1, le=10)
+    """Sentences or table rows that an answer without a language model quotes."""
+
+
+class ServerSettings(_Section):
+    """The web server."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(8765, ge=0, le=65535)
+
+
+class Settings(_Section):
+    """All settings. Immutable; ``for_kb`` lays a knowledge base's overlay on top."""
+
+    storage: StorageSettings = StorageSettings()
+    models: ModelSettings = ModelSettings()
+    indexing: IndexingSettings = IndexingSettings()
+    representations: RepresentationSettings = RepresentationSettings()
+    retrieval: RetrievalSettings = RetrievalSettings()
+    complexity: ComplexitySettings = ComplexitySettings()
+    recursion: RecursionSettings = RecursionSettings()
+    answer: AnswerSettings = AnswerSettings()
+    server: ServerSettings = ServerSettings()
+
+    def for_kb(self, overlay: Mapping[str, Any]) -> Settings:
+        """These settings with a KB's overlay (nested as in ``clew.toml``). Raises SettingsError with the path."""
+        for section in overlay:
+            if section not in KB_SECTIONS:
+                raise SettingsError(
+                    f"{section}: a knowledge base cannot set this; it can set {', '.join(sorted(KB_SECTIONS))}."
+                )
+        return _validated(_merged(self.model_dump(), overlay))
+
+
+KB_SECTIONS = frozenset({"indexing", "representations", "retrieval", "complexity", "recursion", "answer"})
+
+
+def load_settings(data: Path, overrides: Mapping[str, Any] | None = None) -> Settings:
+    """Settings for the data folder ``data``. Raises SettingsError for an unknown key, a wrong value or bad TOML."""
+    values: dict[str, Any] = {}
+    path = Path(os.environ.get("CLEW_CONFIG") or data / "clew.toml")
+    if path.is_file():
+        try:
+            values = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise SettingsError(f"{path}: not valid TOML ({error}); correct the file.") from error
+    elif os.environ.get("CLEW_CONFIG"):
+        raise SettingsError(f"{path}: CLEW_CONFIG names this file, and it does not exist.")
+    values = _merged(values, _from_environment(os.environ))
+    return _validated(_merged(values, overrides or {}))
+
+
+def default_data_folder() -> Path:
+    """``CLEW_DATA``, else ``~/.clew``."""
+    return Path(os.environ.get("CLEW_DATA") or Path.home() / ".clew")
+
+
+def nested(path: str, value: Any) -> dict[str, Any]:
+    """``nested("a.b", 1)`` is ``{"a": {"b": 1}}``: a dotted path as an overlay."""
+    result: Any = value
+    for key in reversed(path.split(".")):
+        result = {key: result}
+    return dict(result)
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name, value in environment.items():
+        if name.startswith(ENV_PREFIX) and name not in _ENV_SPECIAL and "__" in name:
+            values = _merged(values, nested(name.removeprefix(ENV_PREFIX).lower().replace("__", "."), value))
+    return values
+
+
+def _merged(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
+    result = dict(base)
+    for key, value in top.items():
+        below = result.get(key)
+        result[key] = _merged(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
+    return result
+
+
+def _validated(values: Mapping[str, Any]) -> Settings:
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        raise SettingsError(" ".join(_messages(error))) from error
+
+
+def _messages(error: ValidationError) -> Iterator[str]:
+    for detail in error.errors(include_url=False):
+        path = ".".join(str(part) for part in detail["loc"])
+        if detail["type"] == "extra_forbidden":
+            yield f"{path}: there is no such setting; see docs/settings.md for all of them."
+        else:
+            yield f"{path}: {detail['msg']} (given: {detail['input']!r})."

@@ -1,0 +1,418 @@
+"""Protocols of the three stores. ``app.py`` chooses the implementations; contract suites hold them to these words.
+
+Records are the truth and the search index can be rebuilt from them. Rows of blocks, sections, parents and
+children carry the version they belong to, so a new version is staged beside the old one and becomes visible in
+one transaction (:meth:`FileRecords.publish`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+from clew.types import (
+    Block,
+    ChildChunk,
+    File,
+    FileStatus,
+    FloatArray,
+    KnowledgeBase,
+    ParentChunk,
+    ParsedFile,
+    Representation,
+    Section,
+)
+
+# --- records -----------------------------------------------------------------------------------------------
+
+
+class KbRecords(Protocol):
+    """Knowledge bases."""
+
+    def create_kb(self, kb: KnowledgeBase) -> None:
+        """Raises ConflictError where the name is taken."""
+        ...
+
+    def get_kb(self, name_or_id: str) -> KnowledgeBase:
+        """By id, else by name. Raises NotFoundError."""
+        ...
+
+    def list_kbs(self) -> list[KnowledgeBase]:
+        """All, by name."""
+        ...
+
+    def update_kb(
+        self,
+        kb_id: str,
+        *,
+        settings: Mapping[str, Any] | None = None,
+        embedder: str | None = None,
+        name: str | None = None,
+        description: str | None = None,
+    ) -> KnowledgeBase:
+        """Changes what is given; settings replace the old overlay as a whole."""
+        ...
+
+    def delete_kb(self, kb_id: str) -> None:
+        """With all its files and their rows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """What is known of a file when it arrives."""
+
+    file_id: str
+    kb_id: str
+    name: str
+    media_type: str
+    size: int
+    file_key: str
+    content_hash: str
+    source_path: str = ""
+
+
+class FileRecords(Protocol):
+    """Files and their lock. A file's ``status = processing`` is the lock: it is taken by one conditional update."""
+
+    def add_file(self, new: NewFile) -> tuple[File, bool]:
+        """Insert as ``processing``, version 0. Where the KB holds the same bytes already (unique on kb and content
+        hash), returns that file and False, also when two callers race."""
+        ...
+
+    def get_file(self, file_id: str) -> File:
+        """Raises NotFoundError."""
+        ...
+
+    def list_files(
+        self,
+        kb_id: str,
+        *,
+        offset: int = 0,
+        limit: int | None = None,
+        status: FileStatus | None = None,
+        text: str = "",
+    ) -> list[File]:
+        """By creation; ``text`` filters on the name."""
+        ...
+
+    def begin_update(self, new: NewFile) -> File:
+        """Take the document lock for a new version under an existing ``file_id``: one conditional update to
+        ``processing`` with the new key, size, hash. Raises ConflictError while another update runs."""
+        ...
+
+    def set_progress(self, file_id: str, stage: str, progress: float) -> None:
+        """Only while processing; ``progress`` from 0 to 1."""
+        ...
+
+    def publish(self, file_id: str, version: int) -> File:
+        """One transaction: drop every other version's blocks, sections, parents and children, switch ``version``,
+        set ``completed`` (which releases the lock)."""
+        ...
+
+    def fail(self, file_id: str, reason: str) -> File:
+        """Set ``failed`` with its reason and drop staged rows of the unpublished version; the published one stays."""
+        ...
+
+    def update_file(
+        self,
+        file_id: str,
+        *,
+        enabled: bool | None = None,
+        name: str | None = None,
+        facts: Mapping[str, Any] | None = None,
+        status: FileStatus | None = None,
+    ) -> File:
+        """Changes what is given."""
+        ...
+
+    def delete_file(self, file_id: str) -> None:
+        """With all its rows, all versions."""
+        ...
+
+    def count_files(self, kb_id: str) -> Mapping[FileStatus, int]:
+        """How many files of each status."""
+        ...
+
+
+class ChunkRecords(Protocol):
+    """Blocks, sections and chunks, by file and version."""
+
+    def stage(
+        self,
+        file_id: str,
+        version: int,
+        parsed: ParsedFile,
+        parents: Sequence[ParentChunk],
+        children: Sequence[ChildChunk],
+    ) -> None:
+        """Write all rows of an unpublished version, replacing what an interrupted attempt left of it; also the
+        file's title, language, pages and counts, which become visible with the publish."""
+        ...
+
+    def blocks(self, file_id: str, version: int | None = None) -> list[Block]:
+        """In reading order; ``version`` None is the published one."""
+        ...
+
+    def sections(self, file_id: str, *, prefix: str = "", version: int | None = None) -> list[Section]:
+        """In path order, those whose path starts with ``prefix``."""
+        ...
+
+    def parents(self, chunk_ids: Iterable[str]) -> dict[str, ParentChunk]:
+        """Parents of published versions by id; ids that are not current are missing from the result."""
+        ...
+
+    def children(self, chunk_ids: Iterable[str]) -> dict[str, ChildChunk]:
+        """Children of published versions of completed, enabled files by id; others are missing: this is what makes
+        half a write invisible, whatever the search index still holds."""
+        ...
+
+    def file_parents(
+        self,
+        file_id: str,
+        *,
+        version: int | None = None,
+        prefix: str = "",
+        first: int = 0,
+        last: int | None = None,
+    ) -> list[ParentChunk]:
+        """Parents of a file in reading order, by section prefix and by ordinal range (both ends included)."""
+        ...
+
+    def file_children(self, file_id: str, *, version: int | None = None) -> list[ChildChunk]:
+        """Children of a file in reading order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation and which KBs it asks by default."""
+
+    conversation_id: str
+    title: str
+    created_at: str
+    updated_at: str
+    kb_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message; ``usage`` of an answer holds the whole retrieval trace, citations, notice and token counts."""
+
+    message_id: str
+    conversation_id: str
+    role: str
+    content: str
+    created_at: str
+    status: str = "done"
+    """``streaming``, ``done``, ``stopped`` or ``error``."""
+    usage: Mapping[str, Any] = field(default_factory=dict)
+
+
+class ConversationRecords(Protocol):
+    """Conversations and messages."""
+
+    def create_conversation(self, conversation: Conversation) -> None: ...
+
+    def get_conversation(self, conversation_id: str) -> Conversation:
+        """Raises NotFoundError."""
+        ...
+
+    def list_conversations(self, *, offset: int = 0, limit: int = 50) -> list[Conversation]:
+        """Latest first."""
+        ...
+
+    def rename_conversation(self, conversation_id: str, title: str) -> None: ...
+
+    def delete_conversation(self, conversation_id: str) -> None: ...
+
+    def add_message(self, message: Message) -> None: ...
+
+    def update_message(
+        self,
+        message_id: str,
+        *,
+        content: str | None = None,
+        status: str | None = None,
+        usage: Mapping[str, Any] | None = None,
+    ) -> None: ...
+
+    def messages(self, conversation_id: str) -> list[Message]:
+        """Oldest first."""
+        ...
+
+
+class VectorCache(Protocol):
+    """Vectors by (embedder name, hash of all that the encoder saw)."""
+
+    def get_vectors(self, model: str, keys: Sequence[str]) -> dict[str, FloatArray]:
+        """Vectors that are known, each of shape ``(dimension,)``."""
+        ...
+
+    def put_vectors(self, model: str, vectors: Mapping[str, FloatArray]) -> None: ...
+
+
+class DecisionRecords(Protocol):
+    """Decisions of the router, for export, training and replay."""
+
+    def add_decision(self, kind: str, decision: Mapping[str, Any]) -> None: ...
+
+    def decisions(self, kind: str, *, offset: int = 0, limit: int | None = None) -> list[Mapping[str, Any]]:
+        """Oldest first."""
+        ...
+
+
+class Records(KbRecords, FileRecords, ChunkRecords, ConversationRecords, VectorCache, DecisionRecords, Protocol):
+    """All records behind one connection."""
+
+    def close(self) -> None: ...
+
+    def check(self) -> str:
+        """One line for ``clew doctor``: which database, which schema revision. Raises StorageError."""
+        ...
+
+
+# --- search index --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """One point of the index: one representation of one child chunk.
+
+    ``terms`` (for ``bm25``) are the tokens of ``clew.text.tokenizing``; ``vector`` (for the others) has shape
+    ``(dimension,)`` and length 1. An entry may carry both where one point serves two representations.
+    """
+
+    chunk_id: str
+    parent_id: str
+    file_id: str
+    version: int
+    section_path: str
+    representation: Representation
+    vector: FloatArray | None = None
+    terms: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFilter:
+    """Which entries a search may see.
+
+    ``file_ids`` None: all. ``sections``: pairs of file id and section path prefix, any of which suffices.
+    ``excluded``: pairs of file id and version that are not to be seen (being written, hidden, being deleted).
+    """
+
+    file_ids: frozenset[str] | None = None
+    sections: frozenset[tuple[str, str]] | None = None
+    excluded: frozenset[tuple[str, int]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """A hit of one look-up in one representation: score as the engine gives it (BM25, or cosine in [-1, 1])."""
+
+    chunk_id: str
+    parent_id: str
+    file_id: str
+    version: int
+    score: float
+
+
+class SearchIndex(Protocol):
+    """BM25 and vectors; one collection per KB with its own statistics and embedder."""
+
+    def create(self, kb_id: str, dimension: int) -> None:
+        """Make the KB's collection; nothing happens where it exists with the same dimension. Raises StorageError
+        where the dimension differs."""
+        ...
+
+    def drop(self, kb_id: str) -> None:
+        """Delete the KB's collection; nothing happens where there is none."""
+        ...
+
+    def upsert(self, kb_id: str, entries: Sequence[IndexEntry]) -> None:
+        """Write entries durably; the same (chunk_id, version, representation) is overwritten."""
+        ...
+
+    def search_text(
+        self,
+        kb_id: str,
+        terms: Sequence[str],
+        filter: IndexFilter,
+        limit: int,
+        *,
+        k1: float = 1.2,
+        b: float = 0.5,
+    ) -> list[Posting]:
+        """BM25 over the KB's own statistics, best first, scores positive; [] for a KB without a collection."""
+        ...
+
+    def search_vector(
+        self,
+        kb_id: str,
+        representation: Representation,
+        vector: FloatArray,
+        filter: IndexFilter,
+        limit: int,
+        *,
+        exact: bool | None = None,
+    ) -> list[Posting]:
+        """Cosine similarity, best first. ``exact`` None: exact for narrow scopes, the graph index for wide ones."""
+        ...
+
+    def vectors(
+        self, kb_id: str, representation: Representation, keys: Sequence[tuple[str, int]]
+    ) -> dict[str, FloatArray]:
+        """Stored vectors by chunk id for (chunk_id, version) pairs; unknown ones are missing."""
+        ...
+
+    def delete(self, kb_id: str, file_id: str, *, keep_version: int | None = None) -> None:
+        """Delete the file's entries, all versions or all but one."""
+        ...
+
+    def files(self, kb_id: str) -> dict[tuple[str, int], int]:
+        """How many entries each (file_id, version) has: what reconciliation compares with the records."""
+        ...
+
+    def optimise(self, kb_id: str) -> None:
+        """Build the graph index now instead of in the background."""
+        ...
+
+    def check(self) -> str:
+        """One line for ``clew doctor``. Raises StorageError."""
+        ...
+
+    def close(self) -> None: ...
+
+
+# --- originals -----------------------------------------------------------------------------------------------
+
+
+class Originals(Protocol):
+    """Uploaded bytes by ``file_key``."""
+
+    def put(self, file_key: str, source: BinaryIO) -> tuple[int, str]:
+        """Store durably and atomically; returns size in bytes and SHA-256 hex digest. Raises StorageFullError."""
+        ...
+
+    def open(self, file_key: str) -> BinaryIO:
+        """Raises NotFoundError."""
+        ...
+
+    def local_path(self, file_key: str) -> AbstractContextManager[Path]:
+        """The original as a local file for as long as the context lasts."""
+        ...
+
+    def delete(self, file_key: str) -> None:
+        """Nothing happens where there is none."""
+        ...
+
+    def keys(self) -> Iterable[str]:
+        """All keys, in any order."""
+        ...
+
+    def check(self) -> str:
+        """One line for ``clew doctor``. Raises StorageError."""
+        ...

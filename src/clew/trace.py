@@ -1,0 +1,162 @@
+"""The record of decisions, look-ups, scores, timings, tokens and stop reasons of one question.
+
+A :class:`RetrievalTrace` is built while a question is worked on and turned into JSON with :func:`to_json`; the same
+JSON is streamed, stored in the message's ``usage`` and replayed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from clew.types import QuestionKind, TokenUsage
+
+StopReason = Literal[
+    "single",
+    "sufficient",
+    "max_rounds",
+    "repeated_question",
+    "no_new_chunks",
+    "token_budget",
+    "planner_failed",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ComplexityDecision:
+    """Whether a question needs one look-up or several, and how that was decided (spec 3.1)."""
+
+    question: str
+    mode: Literal["single", "multi"]
+    source: str
+    """``rules``, ``classifier``, ``head``, ``model``, ``fallback``, ``request`` or ``weak_first_round``."""
+    rule_score: float
+    features: Mapping[str, Any]
+    classifier_probability: float | None = None
+    classifier_name: str | None = None
+    """Which classifier gave the probability: ``classifier`` or ``head``."""
+    model_version: str | None = None
+    llm_verdict: bool | None = None
+    reason: str = ""
+    failures: Mapping[str, str] = field(default_factory=dict)
+    """Steps that were asked and failed: step name → what happened."""
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    ms: Mapping[str, float] = field(default_factory=dict)
+    """Milliseconds of each step, and ``total``."""
+
+    @property
+    def confidence(self) -> float:
+        """How sure the deciding step was, in [0, 1]."""
+        if self.source in {"request", "model"}:
+            return 1.0
+        value = self.rule_score
+        if self.classifier_probability is not None and self.source != "rules":
+            value = self.classifier_probability
+        return value if self.mode == "multi" else 1.0 - value
+
+
+@dataclass(frozen=True, slots=True)
+class KindDecision:
+    """Whether a question asks for a fact or a summary, and how that was decided (spec 3.3)."""
+
+    question: str
+    kind: QuestionKind
+    source: str
+    score: float
+    reason: str = ""
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    ms: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class StageTrace:
+    """One stage of one look-up: what went in, what came out, what was dropped and why."""
+
+    name: str
+    candidates_in: int = 0
+    candidates_out: int = 0
+    ms: float = 0.0
+    tokens: int = 0
+    ranking: list[dict[str, Any]] = field(default_factory=list)
+    """Per candidate kept: ``chunk_id``, ``score`` and what else the stage knows."""
+    dropped: list[dict[str, Any]] = field(default_factory=list)
+    """Per candidate dropped: ``chunk_id`` and ``reason``."""
+    note: str = ""
+    """What degraded or was left out, in words."""
+
+
+@dataclass(slots=True)
+class MultiHopStep:
+    """One round of retrieval."""
+
+    round: int
+    sub_question: str
+    query: str
+    """The text that was really looked up."""
+    entities: list[str] = field(default_factory=list)
+    hits: list[dict[str, Any]] = field(default_factory=list)
+    """``chunk_id``, ``file``, ``section_titles``, ``page``, ``score``, ``new`` of the round's hits."""
+    new_chunks: int = 0
+    goes_on: bool = False
+    why: str = ""
+    """The short reason for going on or stopping; never hidden reasoning."""
+    confidence: float | None = None
+    stages: list[StageTrace] = field(default_factory=list)
+    ms: float = 0.0
+    tokens: int = 0
+
+
+@dataclass(slots=True)
+class RetrievalTrace:
+    """Everything that was decided and looked up for one question."""
+
+    question: str
+    rewritten: str
+    complexity: ComplexityDecision | None = None
+    kind: KindDecision | None = None
+    planner: str = ""
+    rounds: list[MultiHopStep] = field(default_factory=list)
+    stages: list[StageTrace] = field(default_factory=list)
+    """Stages after the last round: rerank, diversity, context."""
+    stop_reason: StopReason = "single"
+    uncertain: bool = False
+    uncertain_reason: str = ""
+    chunks: int = 0
+    """Candidates over all rounds."""
+    degraded: list[str] = field(default_factory=list)
+    ms: dict[str, float] = field(default_factory=dict)
+    usage: TokenUsage = field(default_factory=TokenUsage)
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Adds the milliseconds spent inside to ``ms[name]``."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.ms[name] = self.ms.get(name, 0.0) + (time.perf_counter() - start) * 1000
+
+
+def to_json(value: Any) -> Any:
+    """Any value of this module or of ``clew.types`` as JSON-ready data; arrays are left out."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {
+            f.name: to_json(getattr(value, f.name))
+            for f in dataclasses.fields(value)
+            if not isinstance(getattr(value, f.name), np.ndarray)
+        }
+    if isinstance(value, Mapping):
+        return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [to_json(item) for item in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, float):
+        return round(value, 6)
+    return value
