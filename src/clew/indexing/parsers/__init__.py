@@ -1,0 +1,1 @@
+"""Parsers by media type: bytes become blocks."""

@@ -1,0 +1,302 @@
+"""What all parsers share: the signature, clean text, content hashes and the builder of blocks.
+
+A parser is a function ``parse(data: bytes, name: str) -> ParsedFile``. It returns blocks in reading order, without
+sections (:mod:`clew.indexing.sections` adds them), and raises one of the :class:`~clew.errors.FileFailedError`
+children with a reason that a person understands.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import PurePath
+
+from clew.errors import EmptyFileError
+from clew.types import BBox, Block, BlockType, CellSpan, ParsedFile, Table
+
+Parser = Callable[[bytes, str], ParsedFile]
+
+MAX_HEADING_LEVEL = 9
+CELL_SEPARATOR = " | "
+
+_LINE_ENDS = re.compile(r"\r\n?|[\u0085\u2028\u2029\x0b\x0c]")
+# Control characters, lone surrogates, zero-width characters, soft hyphens, byte order marks, non-characters.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\u00ad\u200b\u200e\u200f\u2060\ufeff\ufffe\uffff]"
+)
+_ODD_SPACES = re.compile("[\u00a0\u2000-\u200a\u202f\u205f]")
+_RADICALS = re.compile("[\u2e80-\u2fdf\uf900-\ufaff]")
+_SPACE_RUN = re.compile(r"[ \t\u3000]+")
+_ANY_SPACE = re.compile(r"\s+")
+_BLANK_LINES = re.compile(r"\n[ \t\u3000]*(?:\n[ \t\u3000]*)+")
+_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]")
+_LATIN_WORD = re.compile("[A-Za-z\u00c0-\u024f]+")
+
+
+def clean_text(text: str) -> str:
+    """Text without characters that nobody sees: control and zero-width characters, odd spaces and line ends.
+
+    Radicals and compatibility ideographs, which PDF fonts put where the ordinary character is meant, become the
+    ordinary character. Line breaks stay (as ``\\n``), so do runs of spaces.
+    """
+    text = _LINE_ENDS.sub("\n", text)
+    text = _INVISIBLE.sub("", text)
+    text = _ODD_SPACES.sub(" ", text)
+    if _RADICALS.search(text):
+        text = _RADICALS.sub(lambda m: unicodedata.normalize("NFKC", m.group()), text)
+    return text
+
+
+def one_line(text: str) -> str:
+    """``clean_text`` with every run of white space as one space, stripped."""
+    return _ANY_SPACE.sub(" ", clean_text(text)).strip()
+
+
+def flowing(text: str) -> str:
+    """``clean_text`` for prose: runs of spaces become one, lines are stripped, blank lines go."""
+    lines = (_SPACE_RUN.sub(" ", line).strip() for line in clean_text(text).split("\n"))
+    return "\n".join(line for line in lines if line)
+
+
+def join_lines(lines: Iterable[str]) -> str:
+    """Lines that were wrapped by a printer as one: no space between Chinese characters, a hyphenated word mended."""
+    joined = ""
+    for line in (one_line(line) for line in lines):
+        if not line:
+            continue
+        if not joined:
+            joined = line
+        elif joined[-1] == "-" and len(joined) > 1 and joined[-2].isalpha() and line[0].islower():
+            joined = joined[:-1] + line
+        elif is_wide(joined[-1]) or is_wide(line[0]):
+            joined += line
+        else:
+            joined += " " + line
+    return joined
+
+
+def is_wide(character: str) -> bool:
+    """Whether a character belongs to a script without spaces between words (Chinese, kana, full-width forms)."""
+    return ord(character) >= 0x2E80 and unicodedata.east_asian_width(character) in "WF"
+
+
+def detect_language(texts: Iterable[str], *, enough: int = 20_000) -> str:
+    """``zh`` or ``en``, by the share of Chinese characters against Latin words in the first ``enough`` characters."""
+    han = latin = seen = 0
+    for text in texts:
+        sample = text[: enough - seen]
+        han += len(_HAN.findall(sample))
+        latin += len(_LATIN_WORD.findall(sample))
+        seen += len(sample)
+        if seen >= enough:
+            break
+    return "zh" if han > latin else "en"
+
+
+def file_stem(name: str) -> str:
+    """A file's name without folders and extension: the title of a file that has none inside."""
+    path = PurePath(name.replace("\\", "/"))
+    return one_line(path.stem) or one_line(path.name) or name
+
+
+def make_table(
+    rows: Sequence[Sequence[str]],
+    *,
+    header_rows: int = 1,
+    spans: Iterable[CellSpan] = (),
+    continued: bool = False,
+) -> Table:
+    """A :class:`~clew.types.Table` with clean cells, rows of equal length and neither empty rows nor empty columns.
+
+    A row or column counts as empty if no cell has text and none is covered by a span that has text.
+    """
+    spans = tuple(spans)
+    width = max((len(row) for row in rows), default=0)
+    grid = [[one_line(cell) for cell in row] + [""] * (width - len(row)) for row in rows]
+    spans = tuple(s for s in spans if s.row < len(grid) and s.column < width and (s.rows > 1 or s.columns > 1))
+    filled_rows = {i for i, row in enumerate(grid) if any(row)}
+    filled_columns = {j for row in grid for j, cell in enumerate(row) if cell}
+    for span in spans:
+        if grid[span.row][span.column]:
+            # A cell merged over several rows keeps them (a person sees them); one merged over columns only does not
+            # keep columns that hold nothing in any row.
+            filled_rows.update(range(span.row, min(span.row + span.rows, len(grid))))
+    keep_rows = [i for i in range(len(grid)) if i in filled_rows]
+    keep_columns = [j for j in range(width) if j in filled_columns]
+    kept = _without_dropped(spans, keep_rows, keep_columns)
+    headers = sum(1 for i in keep_rows if i < header_rows)
+    return Table(
+        rows=tuple(tuple(grid[i][j] for j in keep_columns) for i in keep_rows),
+        header_rows=min(headers, max(len(keep_rows) - 1, 0)),
+        spans=kept,
+        continued=continued,
+    )
+
+
+def _without_dropped(
+    spans: Iterable[CellSpan], keep_rows: Sequence[int], keep_columns: Sequence[int]
+) -> tuple[CellSpan, ...]:
+    kept = []
+    for span in spans:
+        rows = [i for i, row in enumerate(keep_rows) if span.row <= row < span.row + span.rows]
+        columns = [j for j, column in enumerate(keep_columns) if span.column <= column < span.column + span.columns]
+        if rows and columns and len(rows) * len(columns) > 1:
+            kept.append(CellSpan(rows[0], columns[0], len(rows), len(columns)))
+    return tuple(kept)
+
+
+def row_text(row: Sequence[str]) -> str:
+    """One table row as a line: cells joined by `` | ``; line breaks inside a cell become spaces."""
+    return CELL_SEPARATOR.join(cell.replace("\n", " ") for cell in row)
+
+
+def table_text(table: Table) -> str:
+    """A table's plain text, one line a row."""
+    return "\n".join(row_text(row) for row in table.rows)
+
+
+def content_hash(type: BlockType, text: str, table: Table | None = None, payload: bytes | None = None) -> str:
+    """SHA-256 hex digest of a block's normalised content, independent of its position.
+
+    White space counts as one space and Unicode is composed (NFC), so a new line wrap is no new content.
+    ``payload``: the bytes of an image, whose text says little.
+    """
+    digest = hashlib.sha256(type.value.encode())
+    parts = [text] if table is None else [cell for row in table.rows for cell in row]
+    if type is BlockType.CODE:  # its white space is its content
+        parts = [unicodedata.normalize("NFC", part) for part in parts]
+    else:
+        parts = [_ANY_SPACE.sub(" ", unicodedata.normalize("NFC", part)).strip() for part in parts]
+    if table is not None:
+        spans = sorted((s.row, s.column, s.rows, s.columns) for s in table.spans)
+        width = len(table.rows[0]) if table.rows else 0
+        digest.update(f"\x1e{len(table.rows)}x{width}\x1e{table.header_rows}\x1e{spans}".encode())
+    for part in parts:
+        digest.update(b"\x1f" + part.encode("utf-8", "replace"))
+    if payload is not None:
+        digest.update(b"\x1d" + hashlib.sha256(payload).digest())
+    return digest.hexdigest()
+
+
+class BlockBuilder:
+    """Collects a file's blocks in reading order.
+
+    Blocks without content are dropped (images stay: their picture is their content). Every method takes the page
+    (from 1) and the box where the format has them.
+    """
+
+    def __init__(self) -> None:
+        self._blocks: list[Block] = []
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def heading(self, text: str, level: int, page: int | None = None, bbox: BBox | None = None) -> None:
+        """A heading; levels outside 1 to 9 are brought inside."""
+        level = min(max(level, 1), MAX_HEADING_LEVEL)
+        self._add(BlockType.HEADING, one_line(text), page, bbox, level=level)
+
+    def paragraph(self, text: str, page: int | None = None, bbox: BBox | None = None) -> None:
+        """A paragraph; line breaks inside it are kept, so join wrapped lines first (:func:`join_lines`)."""
+        self._add(BlockType.PARAGRAPH, flowing(text), page, bbox)
+
+    def list(self, items: Iterable[str], page: int | None = None, bbox: BBox | None = None) -> None:
+        """A list, one item a line; markers (``-``, ``1.``, ``（一）``) are part of the items."""
+        self._add(BlockType.LIST, "\n".join(filter(None, (flowing(item) for item in items))), page, bbox)
+
+    def table(self, table: Table, page: int | None = None, bbox: BBox | None = None) -> None:
+        """A table (make it with :func:`make_table`)."""
+        if any(any(row) for row in table.rows):
+            self._add(BlockType.TABLE, table_text(table), page, bbox, table=table)
+
+    def code(self, text: str, language: str | None = None, page: int | None = None, bbox: BBox | None = None) -> None:
+        """A piece of code; its white space is kept."""
+        text = _LINE_ENDS.sub("\n", _INVISIBLE.sub("", text)).strip("\n").rstrip()
+        self._add(BlockType.CODE, text, page, bbox, language=language or None)
+
+    def formula(self, text: str, page: int | None = None, bbox: BBox | None = None) -> None:
+        """A formula on its own, as text or LaTeX."""
+        self._add(BlockType.FORMULA, flowing(text), page, bbox)
+
+    def image(
+        self, text: str = "", payload: bytes | None = None, page: int | None = None, bbox: BBox | None = None
+    ) -> None:
+        """An image: its alternative text or caption, and its bytes for the content hash."""
+        self._add(BlockType.IMAGE, flowing(text), page, bbox, payload=payload)
+
+    def chart(
+        self, text: str = "", payload: bytes | None = None, page: int | None = None, bbox: BBox | None = None
+    ) -> None:
+        """A chart: its title and data as far as the format has them as text."""
+        self._add(BlockType.CHART, flowing(text), page, bbox, payload=payload)
+
+    def _add(
+        self,
+        type: BlockType,
+        text: str,
+        page: int | None,
+        bbox: BBox | None,
+        *,
+        level: int | None = None,
+        table: Table | None = None,
+        language: str | None = None,
+        payload: bytes | None = None,
+    ) -> None:
+        if not text.strip() and type not in (BlockType.IMAGE, BlockType.CHART):
+            return
+        self._blocks.append(
+            Block(
+                ordinal=len(self._blocks),
+                type=type,
+                text=text,
+                content_hash=content_hash(type, text, table, payload),
+                page=page,
+                bbox=bbox,
+                level=level,
+                table=table,
+                language=language,
+            )
+        )
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The blocks so far."""
+        return tuple(self._blocks)
+
+    def finish(
+        self,
+        name: str,
+        media_type: str,
+        *,
+        title: str = "",
+        pages: int | None = None,
+        warnings: Iterable[str] = (),
+    ) -> ParsedFile:
+        """The parsed file; an empty ``title`` becomes the first top heading, else the file's name.
+
+        Raises:
+            EmptyFileError: there is neither text nor an image.
+        """
+        if not self._blocks:
+            raise EmptyFileError(f"{name}: the file holds no text and no images. Check that it is the right file.")
+        return ParsedFile(
+            title=one_line(title) or _title_of(self._blocks) or file_stem(name),
+            language=detect_language(block.text for block in self._blocks),
+            media_type=media_type,
+            pages=pages,
+            blocks=self.blocks,
+            warnings=tuple(warnings),
+        )
+
+
+def _title_of(blocks: Sequence[Block]) -> str:
+    """The only heading of the highest level, if it comes before all others: a document's title by convention."""
+    headings = [(block.level or 1, block.ordinal, block.text) for block in blocks if block.type is BlockType.HEADING]
+    if not headings:
+        return ""
+    top = min(level for level, _, _ in headings)
+    first = headings[0]
+    alone = sum(1 for level, _, _ in headings if level == top) == 1
+    return first[2] if first[0] == top and alone else ""
