@@ -7,14 +7,30 @@ children with a reason that a person understands.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
 
 from clew.errors import EmptyFileError
+from clew.indexing.hashing import content_hash
 from clew.types import BBox, Block, BlockType, CellSpan, ParsedFile, Table
+
+__all__ = [
+    "BlockBuilder",
+    "Parser",
+    "clean_text",
+    "content_hash",
+    "detect_language",
+    "file_stem",
+    "flowing",
+    "is_wide",
+    "join_lines",
+    "make_table",
+    "one_line",
+    "row_text",
+    "table_text",
+]
 
 Parser = Callable[[bytes, str], ParsedFile]
 
@@ -155,29 +171,6 @@ def row_text(row: Sequence[str]) -> str:
 def table_text(table: Table) -> str:
     """A table's plain text, one line a row."""
     return "\n".join(row_text(row) for row in table.rows)
-
-
-def content_hash(type: BlockType, text: str, table: Table | None = None, payload: bytes | None = None) -> str:
-    """SHA-256 hex digest of a block's normalised content, independent of its position.
-
-    White space counts as one space and Unicode is composed (NFC), so a new line wrap is no new content.
-    ``payload``: the bytes of an image, whose text says little.
-    """
-    digest = hashlib.sha256(type.value.encode())
-    parts = [text] if table is None else [cell for row in table.rows for cell in row]
-    if type is BlockType.CODE:  # its white space is its content
-        parts = [unicodedata.normalize("NFC", part) for part in parts]
-    else:
-        parts = [_ANY_SPACE.sub(" ", unicodedata.normalize("NFC", part)).strip() for part in parts]
-    if table is not None:
-        spans = sorted((s.row, s.column, s.rows, s.columns) for s in table.spans)
-        width = len(table.rows[0]) if table.rows else 0
-        digest.update(f"\x1e{len(table.rows)}x{width}\x1e{table.header_rows}\x1e{spans}".encode())
-    for part in parts:
-        digest.update(b"\x1f" + part.encode("utf-8", "replace"))
-    if payload is not None:
-        digest.update(b"\x1d" + hashlib.sha256(payload).digest())
-    return digest.hexdigest()
 
 
 class BlockBuilder:
