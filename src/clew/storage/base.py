@@ -133,6 +133,11 @@ class FileRecords(Protocol):
         """With all its rows, all versions."""
         ...
 
+    def hidden_versions(self, kb_id: str) -> frozenset[tuple[str, int]]:
+        """What the index may hold and search must not see: for every file of the KB that is processing, failed or
+        disabled the pairs (file_id, version) and (file_id, version + 1). Asked before every look-up: keep it cheap."""
+        ...
+
     def count_files(self, kb_id: str) -> Mapping[FileStatus, int]:
         """How many files of each status."""
         ...
@@ -239,6 +244,10 @@ class ConversationRecords(Protocol):
         status: str | None = None,
         usage: Mapping[str, Any] | None = None,
     ) -> None: ...
+
+    def get_message(self, message_id: str) -> Message:
+        """Raises NotFoundError."""
+        ...
 
     def messages(self, conversation_id: str) -> list[Message]:
         """Oldest first."""
