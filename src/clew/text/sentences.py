@@ -22,19 +22,31 @@ _HAN = re.compile(f"[{HAN}\u3040-\u30ff]")
 _GOES_ON = frozenset("，、,;；:：—-~")
 _OPENERS = "\"'“‘「『【（([〔《〈«"
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # Never the end of a sentence: a name or a number follows.
-_TITLES = frozenset(
-    "mr mrs ms dr prof gen col capt lt sgt rep sen gov hon rev st mt messrs vs cf viz e.g i.e eg ie al approx est "
-    "dept univ no nos fig figs eq eqs sec secs ch vol vols pp p para paras art arts ref refs ed eds tab".split()
+_TITLES = _words(
+    """
+    mr mrs ms dr prof gen col capt lt sgt rep sen gov hon rev st mt messrs vs cf viz e.g i.e eg ie al approx
+    est dept univ no nos fig figs eq eqs sec secs ch vol vols pp p para paras art arts ref refs ed eds tab
+    """
 )
 # Often inside a sentence, sometimes its end; it is the end where a word follows that usually begins one.
-_ABBREVIATIONS = frozenset(
-    "inc corp co ltd plc llc bros etc jr sr u.s u.k u.n u.s.a a.m p.m d.c ph.d b.a m.a b.sc m.sc jan feb mar apr jun jul "
-    "aug sep sept oct nov dec mon tue wed thu fri sat sun ave blvd rd".split()
+_ABBREVIATIONS = _words(
+    """
+    inc corp co ltd plc llc bros etc jr sr u.s u.k u.n u.s.a a.m p.m d.c ph.d b.a m.a b.sc m.sc jan feb mar
+    apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun ave blvd rd
+    """
 )
-_STARTERS = frozenset(
-    "the a an this that these those it its he she they we you i his her their our in on at by for from with after before "
-    "during since while when where if as although however but and so then there here no yes not what who why how".split()
+_STARTERS = _words(
+    """
+    the a an this that these those it its he she they we you i his her their our in on at by for from with
+    after before during since while when where if as although however but and so then there here no yes not
+    what who why how
+    """
 )
 _TOKEN = re.compile(r"[A-Za-z][A-Za-z.]*$")
 _NEXT_WORD = re.compile(r"[A-Za-z]+")
@@ -74,7 +86,7 @@ def _ends(line: str) -> Iterator[int]:
     body = line.strip()
     if " | " in body or "\t" in body or body.startswith("|"):
         return
-    start = 0
+    start = len(line) - len(line.lstrip())
     for match in _END.finditer(line):
         if _is_end(line, start, match):
             start = match.end()
@@ -102,7 +114,7 @@ def _is_end(line: str, start: int, match: re.Match[str]) -> bool:
 
 def _full_stop_ends(line: str, start: int, stop: int, end: int) -> bool:
     before = line[max(start, stop - _LOOK_BEHIND) : stop]
-    if _LIST_NUMBER.fullmatch(before.strip()) and not line[start : max(start, stop - _LOOK_BEHIND)].strip():
+    if stop - start <= _LOOK_BEHIND and _LIST_NUMBER.fullmatch(before.strip()):
         return False  # "1. First item"
     if _next_is_lower(line, end):
         return False
