@@ -1,0 +1,1 @@
+"""HTTP: routes, server-sent events, problem details, and the built web page."""

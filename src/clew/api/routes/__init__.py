@@ -1,0 +1,1 @@
+"""Thin routes: read the request, call Clew, shape the response."""

@@ -1,0 +1,121 @@
+"""Files: upload, look at, replace, delete."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import PurePosixPath
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response, UploadFile, status
+
+from clew.api import schemas
+from clew.api.deps import ClewDep
+from clew.api.events import file_stream
+from clew.api.originals import original_response
+from clew.errors import InputError
+from clew.types import ChildChunk, File, FileStatus
+
+router = APIRouter(tags=["files"])
+
+Offset = Annotated[int, Query(ge=0)]
+Limit = Annotated[int, Query(ge=1, le=500)]
+
+
+def _name_of(upload: UploadFile) -> str:
+    # Browsers send the bare name, other clients may send a path of any system; only its last part is a name.
+    name = PurePosixPath((upload.filename or "").replace("\\", "/")).name.strip()
+    if not name:
+        raise InputError("The upload has no file name; send it as the multipart field 'file' with a file name.")
+    return name
+
+
+def _json(file: File) -> dict[str, Any]:
+    return schemas.File.model_validate(file).model_dump(mode="json")
+
+
+@router.get("/kbs/{kb_id}/files")
+def list_files(
+    kb_id: str,
+    clew: ClewDep,
+    status: FileStatus | None = None,
+    text: Annotated[str, Query(description="Part of the name.")] = "",
+    offset: Offset = 0,
+    limit: Limit = 100,
+) -> schemas.FilePage:
+    """The files of a knowledge base by their creation, filtered and paged."""
+    files = clew.list_files(kb_id, status=status, text=text)
+    items = [schemas.File.model_validate(file) for file in files[offset : offset + limit]]
+    return schemas.FilePage(items=items, total=len(files))
+
+
+@router.post(
+    "/kbs/{kb_id}/files",
+    status_code=status.HTTP_201_CREATED,
+    responses={200: {"model": schemas.File, "description": "The knowledge base holds the same bytes already."}},
+)
+def upload(kb_id: str, file: UploadFile, response: Response, clew: ClewDep) -> schemas.File:
+    """Upload one file. It is stored and queued; its status and events say how far it is."""
+    stored, new = clew.add_file(kb_id, _name_of(file), file.file)
+    if not new:
+        response.status_code = status.HTTP_200_OK
+    return schemas.File.model_validate(stored)
+
+
+@router.get("/files/{file_id}")
+def get_file(file_id: str, clew: ClewDep) -> schemas.File:
+    """One file."""
+    return schemas.File.model_validate(clew.file(file_id))
+
+
+@router.delete("/files/{file_id}", status_code=status.HTTP_204_NO_CONTENT)
+def delete_file(file_id: str, clew: ClewDep) -> None:
+    """Delete a file everywhere."""
+    clew.remove_file(file_id)
+
+
+@router.put("/files/{file_id}/content")
+def replace(file_id: str, file: UploadFile, clew: ClewDep) -> schemas.File:
+    """Upload a new version under the same id; a conflict while another one is being read."""
+    return schemas.File.model_validate(clew.update_file(file_id, _name_of(file), file.file))
+
+
+@router.get("/files/{file_id}/events", response_class=Response, responses={200: {"content": {"text/event-stream": {}}}})
+def file_events(file_id: str, clew: ClewDep) -> Response:
+    """Server-sent events: ``progress`` while the file is processed, then ``done`` with the file."""
+    clew.file(file_id)
+    return file_stream(lambda: clew.file(file_id), _json)
+
+
+@router.get("/files/{file_id}/original", response_class=Response, responses={206: {}, 304: {}, 416: {}})
+def original(file_id: str, request: Request, clew: ClewDep) -> Response:
+    """The bytes that were uploaded; parts of them with a Range header."""
+    return original_response(clew.file(file_id), clew.open_original(file_id), request)
+
+
+@router.get("/files/{file_id}/blocks")
+def blocks(file_id: str, clew: ClewDep) -> list[schemas.Block]:
+    """What the parser made of the file, in reading order."""
+    return [schemas.Block.model_validate(block) for block in clew.blocks(file_id)]
+
+
+@router.get("/files/{file_id}/sections")
+def sections(file_id: str, clew: ClewDep) -> list[schemas.Section]:
+    """The heading tree in path order."""
+    return [schemas.Section.model_validate(section) for section in clew.sections(file_id)]
+
+
+@router.get("/files/{file_id}/chunks")
+def chunks(file_id: str, clew: ClewDep, offset: Offset = 0, limit: Limit = 100) -> schemas.PassagePage:
+    """Parent chunks in reading order, each with the child chunks that are searched."""
+    parents = clew.file_parents(file_id)
+    children: defaultdict[str, list[ChildChunk]] = defaultdict(list)
+    for child in clew.file_children(file_id):
+        children[child.parent_id].append(child)
+    items = [
+        schemas.Passage(
+            parent=schemas.ParentChunk.model_validate(parent),
+            children=[schemas.ChildChunk.model_validate(child) for child in children[parent.chunk_id]],
+        )
+        for parent in parents[offset : offset + limit]
+    ]
+    return schemas.PassagePage(items=items, total=len(parents))

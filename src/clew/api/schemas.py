@@ -1,0 +1,355 @@
+"""The API's requests and responses: the only place where Clew's values become JSON shapes of the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema
+
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+Question = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=8000)]
+
+# The trace is passed on as it was recorded, also by an older version; only its documentation is the current shape.
+TRACE_MARK = "x-clew-trace"
+Trace = Annotated[Mapping[str, Any], WithJsonSchema({TRACE_MARK: True})]
+
+
+class _Out(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
+
+
+class _In(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Problem(BaseModel):
+    """An error (RFC 9457). ``type`` is stable and meant for programs, ``detail`` for people."""
+
+    type: str = Field(examples=["urn:clew:not-found"])
+    title: str = Field(examples=["Not found"])
+    status: int = Field(examples=[404])
+    detail: str = Field(examples=["There is no knowledge base 'reports'; `clew kb list` shows all of them."])
+    errors: list[dict[str, str]] = Field(default=[], description="Per wrong field: path and message.")
+
+
+class Health(BaseModel):
+    status: Literal["ok"] = "ok"
+    version: str = Field(examples=["0.1.0"])
+
+
+class Check(_Out):
+    """One line of ``clew doctor``."""
+
+    name: str = Field(examples=["search index"])
+    ok: bool
+    detail: str
+
+
+class FileCounts(BaseModel):
+    completed: int = 0
+    processing: int = 0
+    failed: int = 0
+
+
+class KnowledgeBase(_Out):
+    """A named set of files with its own settings."""
+
+    kb_id: str
+    name: str = Field(examples=["annual reports"])
+    description: str = ""
+    created_at: str
+    embedder: str = Field("", description="Which embedder made its vectors; empty while it holds none.")
+    settings: Mapping[str, Any] = Field({}, description="Its overlay over the global settings.")
+    files: FileCounts = FileCounts()
+
+
+class NewKnowledgeBase(_In):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "annual reports"}]})
+    name: Name
+    description: str = Field("", max_length=2000)
+    settings: dict[str, Any] | None = None
+
+
+class KnowledgeBaseChange(_In):
+    """What is given is changed; ``settings`` replaces the whole overlay."""
+
+    name: Name | None = None
+    description: str | None = Field(None, max_length=2000)
+    settings: dict[str, Any] | None = None
+
+
+class File(_Out):
+    """An uploaded document."""
+
+    file_id: str
+    kb_id: str
+    name: str = Field(examples=["2023 annual report.pdf"])
+    title: str
+    media_type: str = Field(examples=["application/pdf"])
+    size: int = Field(description="Bytes of the original.")
+    status: Literal["processing", "completed", "failed"]
+    reason: str = Field(description="Why the file failed, in words a person understands.")
+    stage: str = Field(examples=["embed"])
+    progress: float = Field(ge=0, le=1)
+    version: int = Field(description="The version that search reads; 0 before the first.")
+    language: str
+    pages: int | None
+    enabled: bool
+    facts: Mapping[str, Any] = Field(description="Company, period, date … where they can be read off.")
+    counts: Mapping[str, int] = Field(description="blocks, sections, parents, children")
+    created_at: str
+    updated_at: str
+
+
+class FilePage(BaseModel):
+    items: list[File]
+    total: int
+
+
+class FileProgress(BaseModel):
+    """Event ``progress`` of a file's stream; ``done`` carries a File."""
+
+    status: Literal["processing"]
+    stage: str
+    progress: float
+
+
+class BBox(_Out):
+    """A rectangle on a page in PDF points, origin at the top left."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+
+class Region(_Out):
+    page: int = Field(description="From 1.")
+    bbox: BBox | None
+
+
+class Block(_Out):
+    ordinal: int
+    type: str = Field(examples=["paragraph"])
+    text: str
+    page: int | None
+    bbox: BBox | None
+    level: int | None
+    section_path: str
+
+
+class Section(_Out):
+    path: str = Field(examples=["0003/0002/"])
+    titles: list[str]
+    level: int
+    page: int | None
+    summary: str | None
+    summary_source: Literal["model", "extractive"] | None
+
+
+class ParentChunk(_Out):
+    chunk_id: str
+    ordinal: int
+    section_path: str
+    section_titles: list[str]
+    text: str
+    tokens: int
+    page: int | None
+    page_end: int | None
+
+
+class ChildChunk(_Out):
+    chunk_id: str
+    parent_id: str
+    ordinal: int
+    text: str
+    tokens: int
+    start: int = Field(description="Code point offset in the parent's text.")
+    end: int
+    regions: list[Region]
+
+
+class Passage(BaseModel):
+    """A parent chunk and the child chunks that are searched in it."""
+
+    parent: ParentChunk
+    children: list[ChildChunk]
+
+
+class PassagePage(BaseModel):
+    items: list[Passage]
+    total: int
+
+
+class SectionFilter(_In):
+    file_id: str
+    section_path: str = Field(examples=["0003/"])
+
+
+class SearchRequest(_In):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"question": "2023年的营业收入是多少？", "kbs": ["annual reports"], "retrieval_mode": "auto"}]
+        },
+    )
+    question: Question
+    kbs: list[str] = Field(min_length=1, description="Names or ids; the first gives planner and settings.")
+    files: list[str] | None = Field(None, description="Read only these files.")
+    sections: list[SectionFilter] | None = Field(None, description="Read only these sections and what lies below.")
+    retrieval_mode: Literal["auto", "single", "multi"] = "auto"
+    kind: Literal["auto", "fact", "summary"] = "auto"
+
+
+class ChatRequest(SearchRequest):
+    kbs: list[str] = Field([], description="Names or ids; in a conversation empty means those of last time.")
+    conversation_id: str | None = Field(None, description="Go on with this conversation; else a new one begins.")
+    stream: bool = Field(True, description="Answer as server-sent events; else with one ChatResponse.")
+
+
+class SearchHit(_Out):
+    chunk_id: str
+    file_id: str
+    file: str = Field(examples=["2023 annual report.pdf"])
+    section_path: str
+    section_titles: list[str]
+    page: int | None
+    text: str
+    score: float
+    rerank_score: float | None
+    representations: list[str] = Field(examples=[["bm25", "l2"]])
+    round: int
+
+
+class SearchResponse(BaseModel):
+    hits: list[SearchHit]
+    trace: Trace
+
+
+class Citation(_Out):
+    """A place in the sources that ``[number]`` in an answer refers to."""
+
+    number: int
+    chunk_id: str
+    file_id: str
+    file_name: str
+    section_path: str
+    section_titles: list[str]
+    page: int | None
+    regions: list[Region]
+    quote: str = ""
+    text: str = Field("", description="The passage's own text.")
+
+
+class ChatResponse(BaseModel):
+    conversation_id: str
+    message_id: str
+    answer: str
+    status: str = Field(examples=["done"])
+    citations: list[Citation]
+    retrieval_trace: Trace | None
+    uncertainty_notice: str | None
+    usage: Mapping[str, Any] = Field(description="Tokens of the models, by kind.")
+
+
+class Conversation(_Out):
+    conversation_id: str
+    title: str
+    kb_ids: list[str]
+    created_at: str
+    updated_at: str
+
+
+class ConversationPage(BaseModel):
+    items: list[Conversation]
+    more: bool = Field(description="Whether older ones follow.")
+
+
+class ConversationChange(_In):
+    title: Name
+
+
+class MessageUsage(BaseModel):
+    """What is stored with an answer."""
+
+    model_config = ConfigDict(extra="allow")
+    retrieval_trace: Trace | None = None
+    citations: list[Citation] = []
+    notice: str | None = None
+
+
+class Message(_Out):
+    message_id: str
+    conversation_id: str
+    role: Literal["user", "assistant", "system"]
+    content: str
+    status: str = Field(description="streaming, done, stopped or error")
+    created_at: str
+    usage: MessageUsage
+
+
+# --- events of an answer's stream, in their order ------------------------------------------------------------
+
+
+class RetrievalPlanEvent(BaseModel):
+    mode: Literal["single", "multi"] | None = Field(description="None where nothing is retrieved.")
+    source: str
+    confidence: float
+    kind: Literal["fact", "summary"] | None
+    conversation_id: str
+    message_id: str
+
+
+class RetrievalStepEvent(BaseModel):
+    """One per round."""
+
+    round: int
+    sub_question: str
+    query: str
+    hits: list[dict[str, Any]]
+    new_chunks: int
+    goes_on: bool
+    why: str
+
+
+class RetrievalDoneEvent(BaseModel):
+    rounds: int
+    chunks: int
+    stop_reason: str
+    uncertain: bool
+
+
+class SourcesEvent(BaseModel):
+    sources: list[Citation]
+
+
+class DeltaEvent(BaseModel):
+    text: str
+
+
+class NoticeEvent(BaseModel):
+    text: str
+
+
+class DoneEvent(BaseModel):
+    message_id: str
+    status: str
+
+
+class ErrorEvent(BaseModel):
+    title: str
+    detail: str
+
+
+STREAM_EVENTS: dict[str, type[BaseModel]] = {
+    "retrieval_plan": RetrievalPlanEvent,
+    "retrieval_step": RetrievalStepEvent,
+    "retrieval_done": RetrievalDoneEvent,
+    "sources": SourcesEvent,
+    "delta": DeltaEvent,
+    "notice": NoticeEvent,
+    "done": DoneEvent,
+    "error": ErrorEvent,
+    "progress": FileProgress,
+}

@@ -1,0 +1,494 @@
+"""An in-memory Clew behind the same facade, for tests of the API and for working on the page without models.
+
+It reads text and PDF, splits on blank lines, searches by shared words and answers with the best sentences. A file
+whose text contains ``DAMAGED`` fails. ``stage_seconds`` and ``word_seconds`` make it slow enough to watch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import itertools
+import re
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, BinaryIO
+
+import pypdfium2
+
+from clew.errors import ConflictError, DamagedFileError, InputError, NotFoundError
+from clew.storage.base import Conversation, Message
+from clew.trace import ComplexityDecision, KindDecision, MultiHopStep, RetrievalTrace, StageTrace, to_json
+from clew.types import (
+    AnswerEvent,
+    BBox,
+    Block,
+    BlockType,
+    ChildChunk,
+    File,
+    FileStatus,
+    KnowledgeBase,
+    ParentChunk,
+    Region,
+    Section,
+)
+
+MEDIA_TYPES = {"pdf": "application/pdf", "md": "text/markdown", "html": "text/html", "txt": "text/plain"}
+STAGES = ("parse", "chunk", "embed", "index", "publish")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+@dataclass(frozen=True)
+class FakeHit:
+    chunk_id: str
+    file_id: str
+    file: str
+    section_path: str
+    section_titles: tuple[str, ...]
+    page: int | None
+    text: str
+    score: float
+    rerank_score: float | None = None
+    representations: tuple[str, ...] = ("bm25",)
+    round: int = 1
+
+
+@dataclass(frozen=True)
+class FakeSearchResult:
+    hits: list[FakeHit]
+    trace: RetrievalTrace
+
+
+@dataclass(frozen=True)
+class FakeCheck:
+    name: str
+    ok: bool
+    detail: str
+
+
+@dataclass
+class _Stored:
+    file: File
+    data: bytes
+    blocks: list[Block] = field(default_factory=list)
+    parents: list[ParentChunk] = field(default_factory=list)
+    children: list[ChildChunk] = field(default_factory=list)
+
+
+@dataclass
+class _Answer:
+    events: list[AnswerEvent] = field(default_factory=list)
+    changed: threading.Condition = field(default_factory=threading.Condition)
+    stopped: bool = False
+
+    def add(self, type_: Any, data: Mapping[str, Any]) -> None:
+        with self.changed:
+            self.events.append(AnswerEvent(type_, data))
+            self.changed.notify_all()
+
+
+class FakeClew:
+    """See the module's docstring."""
+
+    def __init__(self, *, stage_seconds: float = 0.0, word_seconds: float = 0.0) -> None:
+        self.stage_seconds = stage_seconds
+        self.word_seconds = word_seconds
+        self._ids = itertools.count(1)
+        self._kbs: dict[str, KnowledgeBase] = {}
+        self._files: dict[str, _Stored] = {}
+        self._conversations: dict[str, Conversation] = {}
+        self._messages: dict[str, list[Message]] = {}
+        self._answers: dict[str, _Answer] = {}
+
+    def _id(self, kind: str) -> str:
+        return f"{kind}_{next(self._ids)}"
+
+    # --- knowledge bases ---------------------------------------------------------------------------------
+
+    def create_kb(
+        self, name: str, *, description: str = "", settings: Mapping[str, Any] | None = None
+    ) -> KnowledgeBase:
+        if any(kb.name == name for kb in self._kbs.values()):
+            raise ConflictError(f"There is already a knowledge base '{name}'; choose another name.")
+        kb = KnowledgeBase(self._id("kb"), name, _now(), settings or {}, "fake", description)
+        self._kbs[kb.kb_id] = kb
+        return kb
+
+    def kb(self, name_or_id: str) -> KnowledgeBase:
+        for kb in self._kbs.values():
+            if name_or_id in {kb.kb_id, kb.name}:
+                return kb
+        raise NotFoundError(f"There is no knowledge base '{name_or_id}'; `clew kb list` shows all of them.")
+
+    def list_kbs(self) -> list[KnowledgeBase]:
+        return sorted(self._kbs.values(), key=lambda kb: kb.name)
+
+    def update_kb(
+        self,
+        name_or_id: str,
+        *,
+        settings: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        description: str | None = None,
+    ) -> KnowledgeBase:
+        kb = self.kb(name_or_id)
+        changes = {"settings": settings, "name": name, "description": description}
+        kb = replace(kb, **{key: value for key, value in changes.items() if value is not None})
+        self._kbs[kb.kb_id] = kb
+        return kb
+
+    def delete_kb(self, name_or_id: str) -> None:
+        kb_id = self.kb(name_or_id).kb_id
+        del self._kbs[kb_id]
+        self._files = {key: stored for key, stored in self._files.items() if stored.file.kb_id != kb_id}
+
+    def count_files(self, kb: str) -> Mapping[FileStatus, int]:
+        files = self.list_files(kb)
+        return {status: sum(file.status is status for file in files) for status in FileStatus}
+
+    # --- files -------------------------------------------------------------------------------------------
+
+    def add_file(self, kb: str, name: str, source: BinaryIO, *, source_path: str = "") -> tuple[File, bool]:
+        kb_id = self.kb(kb).kb_id
+        data = source.read()
+        for stored in self._files.values():
+            if stored.file.kb_id == kb_id and stored.file.content_hash == _digest(data):
+                return stored.file, False
+        file = self._new_file(self._id("file"), kb_id, name, data)
+        self._files[file.file_id] = _Stored(file, data)
+        threading.Thread(target=self._ingest, args=(file.file_id,), daemon=True).start()
+        return file, True
+
+    def update_file(self, file_id: str, name: str, source: BinaryIO) -> File:
+        old = self._stored(file_id)
+        if old.file.status is FileStatus.PROCESSING:
+            raise ConflictError(f"'{old.file.name}' is being read already; wait until it is done.")
+        data = source.read()
+        old.file = replace(self._new_file(file_id, old.file.kb_id, name, data), version=old.file.version)
+        old.data = data
+        threading.Thread(target=self._ingest, args=(file_id,), daemon=True).start()
+        return old.file
+
+    def _new_file(self, file_id: str, kb_id: str, name: str, data: bytes) -> File:
+        media_type = MEDIA_TYPES.get(name.rsplit(".", 1)[-1].lower(), "application/octet-stream")
+        now = _now()
+        key = self._id("key")
+        return File(file_id, kb_id, name, media_type, len(data), key, _digest(data), FileStatus.PROCESSING, 0, now, now)
+
+    def _ingest(self, file_id: str) -> None:
+        stored = self._files[file_id]
+        for number, stage in enumerate(STAGES):
+            stored.file = replace(stored.file, stage=stage, progress=number / len(STAGES))
+            time.sleep(self.stage_seconds)
+        try:
+            _read(stored)
+        except DamagedFileError as error:
+            stored.file = replace(stored.file, status=FileStatus.FAILED, reason=str(error), stage="")
+            return
+        counts = {"blocks": len(stored.blocks), "sections": 1, "parents": len(stored.parents)}
+        counts["children"] = len(stored.children)
+        stored.file = replace(
+            stored.file,
+            status=FileStatus.COMPLETED,
+            version=stored.file.version + 1,
+            stage="",
+            progress=1.0,
+            counts=counts,
+            title=stored.file.name.rsplit(".", 1)[0],
+            updated_at=_now(),
+        )
+
+    def _stored(self, file_id: str) -> _Stored:
+        if file_id not in self._files:
+            raise NotFoundError(f"There is no file '{file_id}'.")
+        return self._files[file_id]
+
+    def file(self, file_id: str) -> File:
+        return self._stored(file_id).file
+
+    def list_files(
+        self,
+        kb: str,
+        *,
+        offset: int = 0,
+        limit: int | None = None,
+        status: FileStatus | None = None,
+        text: str = "",
+    ) -> list[File]:
+        kb_id = self.kb(kb).kb_id
+        files = [s.file for s in self._files.values() if s.file.kb_id == kb_id]
+        files = [f for f in files if status in {None, f.status} and text.lower() in f.name.lower()]
+        return files[offset:][:limit]
+
+    def remove_file(self, file_id: str) -> None:
+        self._stored(file_id)
+        del self._files[file_id]
+
+    def blocks(self, file_id: str) -> list[Block]:
+        return self._stored(file_id).blocks
+
+    def sections(self, file_id: str) -> list[Section]:
+        title = self._stored(file_id).file.title
+        return [Section("", (title,), 0), Section("0001/", (title,), 1, 1)]
+
+    def file_parents(self, file_id: str) -> list[ParentChunk]:
+        return self._stored(file_id).parents
+
+    def file_children(self, file_id: str) -> list[ChildChunk]:
+        return self._stored(file_id).children
+
+    def open_original(self, file_id: str) -> BinaryIO:
+        return io.BytesIO(self._stored(file_id).data)
+
+    # --- questions ---------------------------------------------------------------------------------------
+
+    def search(
+        self,
+        question: str,
+        *,
+        kbs: Sequence[str],
+        files: Sequence[str] | None = None,
+        sections: Any = None,
+        mode: str = "auto",
+        kind: str = "auto",
+    ) -> FakeSearchResult:
+        kb_ids = [self.kb(name).kb_id for name in kbs]
+        words = _words(question)
+        hits = []
+        for stored in self._files.values():
+            file = stored.file
+            if file.kb_id not in kb_ids or (files is not None and file.file_id not in files):
+                continue
+            for child in stored.children:
+                score = len(words & _words(child.text)) / max(len(words), 1)
+                if score > 0:
+                    hits.append(
+                        FakeHit(
+                            child.chunk_id, file.file_id, file.name, child.section_path, child.section_titles,
+                            child.page, child.text, score,
+                        )
+                    )  # fmt: skip
+        hits = sorted(hits, key=lambda hit: -hit.score)[:5]
+        return FakeSearchResult(hits, _trace(question, hits, "multi" if mode == "multi" else "single"))
+
+    def start_answer(
+        self,
+        question: str,
+        *,
+        kbs: Sequence[str],
+        conversation_id: str | None = None,
+        files: Sequence[str] | None = None,
+        sections: Any = None,
+        mode: str = "auto",
+        kind: str = "auto",
+    ) -> str:
+        if not kbs:
+            raise InputError("Name at least one knowledge base.")
+        result = self.search(question, kbs=kbs, files=files, mode=mode)
+        if conversation_id is None:
+            conversation_id = self._id("conversation")
+            conversation = Conversation(conversation_id, question[:60], _now(), _now(), tuple(kbs))
+            self._conversations[conversation_id] = conversation
+            self._messages[conversation_id] = []
+        self.conversation(conversation_id)
+        message_id = self._id("message")
+        messages = self._messages[conversation_id]
+        messages.append(Message(self._id("message"), conversation_id, "user", question, _now()))
+        messages.append(Message(message_id, conversation_id, "assistant", "", _now(), "streaming"))
+        answer = self._answers[message_id] = _Answer()
+        threading.Thread(target=self._answer, args=(answer, messages, result), daemon=True).start()
+        return message_id
+
+    def _answer(self, answer: _Answer, messages: list[Message], result: FakeSearchResult) -> None:
+        message = messages[-1]
+        place = len(messages) - 1
+        trace = result.trace
+        decision = trace.complexity
+        assert decision is not None
+        plan = {"mode": decision.mode, "source": decision.source, "confidence": decision.confidence, "kind": "fact"}
+        plan |= {"conversation_id": message.conversation_id, "message_id": message.message_id}
+        answer.add("retrieval_plan", plan)
+        for step in trace.rounds:
+            names = ("round", "sub_question", "query", "hits", "new_chunks", "goes_on", "why")
+            answer.add("retrieval_step", {name: to_json(getattr(step, name)) for name in names})
+            time.sleep(self.stage_seconds)
+        done = {"rounds": len(trace.rounds), "chunks": trace.chunks, "stop_reason": trace.stop_reason}
+        answer.add("retrieval_done", {**done, "uncertain": trace.uncertain})
+        citations = [self._citation(number, hit) for number, hit in enumerate(result.hits, 1)]
+        answer.add("sources", {"sources": citations})
+        text = ""
+        status = "done"
+        for piece in re.findall(r"\S+\s*|\s+", _answer_text(citations)):
+            if answer.stopped:
+                status = "stopped"
+                break
+            text += piece
+            answer.add("delta", {"text": piece})
+            time.sleep(self.word_seconds)
+        notice = "No language model is configured." if trace.uncertain else None
+        if notice and status == "done":
+            answer.add("notice", {"text": notice})
+        usage = {"retrieval_trace": to_json(trace), "citations": citations, "notice": notice, "prompt_tokens": 0}
+        messages[place] = replace(message, content=text, status=status, usage=usage)
+        if status == "done":
+            answer.add("usage", {"prompt_tokens": 0, "completion_tokens": 0})
+            answer.add("done", {"message_id": message.message_id, "status": "done"})
+        else:
+            answer.add("stopped", {})
+
+    def _citation(self, number: int, hit: FakeHit) -> dict[str, Any]:
+        child = next(c for c in self._stored(hit.file_id).children if c.chunk_id == hit.chunk_id)
+        return {
+            "number": number,
+            "chunk_id": hit.chunk_id,
+            "file_id": hit.file_id,
+            "file_name": hit.file,
+            "section_path": hit.section_path,
+            "section_titles": list(hit.section_titles),
+            "page": hit.page,
+            "regions": to_json(child.regions),
+            "quote": re.split(r"(?<=[。！？])|(?<=[.!?])\s", hit.text)[0][:200],
+            "text": hit.text,
+        }
+
+    def answer_events(self, message_id: str, after: int = 0) -> Iterator[tuple[int, AnswerEvent]]:
+        if message_id not in self._answers:
+            raise NotFoundError(f"There is no answer '{message_id}'.")
+        return self._replay(self._answers[message_id], after)
+
+    def _replay(self, answer: _Answer, after: int) -> Iterator[tuple[int, AnswerEvent]]:
+        for number in itertools.count(after + 1):
+            with answer.changed:
+                answer.changed.wait_for(lambda wanted=number: len(answer.events) >= wanted)
+                event = answer.events[number - 1]
+            yield number, event
+            if event.type in {"done", "error", "stopped"}:
+                return
+
+    def stop_answer(self, message_id: str) -> None:
+        if message_id not in self._answers:
+            raise NotFoundError(f"There is no answer '{message_id}'.")
+        self._answers[message_id].stopped = True
+
+    # --- conversations -----------------------------------------------------------------------------------
+
+    def conversation(self, conversation_id: str) -> Conversation:
+        if conversation_id not in self._conversations:
+            raise NotFoundError(f"There is no conversation '{conversation_id}'.")
+        return self._conversations[conversation_id]
+
+    def list_conversations(self, *, offset: int = 0, limit: int = 50) -> list[Conversation]:
+        return sorted(self._conversations.values(), key=lambda c: c.updated_at, reverse=True)[offset:][:limit]
+
+    def rename_conversation(self, conversation_id: str, title: str) -> None:
+        self._conversations[conversation_id] = replace(self.conversation(conversation_id), title=title)
+
+    def delete_conversation(self, conversation_id: str) -> None:
+        self.conversation(conversation_id)
+        del self._conversations[conversation_id]
+        del self._messages[conversation_id]
+
+    def messages(self, conversation_id: str) -> list[Message]:
+        self.conversation(conversation_id)
+        return list(self._messages[conversation_id])
+
+    def check(self) -> list[FakeCheck]:
+        return [FakeCheck("records", True, "in memory"), FakeCheck("language model", False, "none is configured")]
+
+
+def _words(text: str) -> set[str]:
+    latin = re.findall(r"[a-z0-9]{2,}", text.lower())
+    han = re.findall(r"[\u4e00-\u9fff]", text)
+    return {*latin, *("".join(pair) for pair in itertools.pairwise(han))}
+
+
+def _answer_text(citations: Sequence[Mapping[str, Any]]) -> str:
+    if not citations:
+        return "The documents do not hold an answer to this."
+    return "\n\n".join(f"{citation['quote']} [{citation['number']}]" for citation in citations[:3])
+
+
+def _trace(question: str, hits: Sequence[FakeHit], mode: Any) -> RetrievalTrace:
+    features = {"comparison": 0.0, "logic": 0.4, "entities": 0.5, "bridge_entities": 1.0, "length": 0.2}
+    score = 0.82 if mode == "multi" else 0.08
+    decision = ComplexityDecision(question, mode, "rules", score, features, thresholds={"rules_multi_threshold": 0.75})
+    rows = [
+        {"chunk_id": h.chunk_id, "file": h.file, "section_titles": h.section_titles, "page": h.page, "score": h.score,
+         "new": True} for h in hits
+    ]  # fmt: skip
+    rounds = [MultiHopStep(1, question, question, [], rows, len(rows), mode == "multi", "", ms=12.0)]
+    if mode == "multi":
+        rounds[0].why = "The second part of the question is still open."
+        rounds.append(MultiHopStep(2, f"{question} (part 2)", question, ["part"], [], 0, False, "Nothing new.", ms=9.0))
+    return RetrievalTrace(
+        question=question,
+        rewritten=question,
+        complexity=decision,
+        kind=KindDecision(question, "fact", "r1", 0.9),
+        rounds=rounds,
+        stages=[StageTrace("context", len(rows), len(rows), 1.5)],
+        stop_reason="no_new_chunks" if mode == "multi" else "single",
+        uncertain=mode == "multi",
+        chunks=len(rows),
+        ms={"total": 40.0},
+    )
+
+
+def _read(stored: _Stored) -> None:
+    pages = _pdf_pages(stored.data) if stored.file.media_type == "application/pdf" else _text_pages(stored.data)
+    file_id = stored.file.file_id
+    stored.blocks, stored.parents, stored.children = [], [], []
+    for number, (text, region) in enumerate(pages):
+        titles = (stored.file.name.rsplit(".", 1)[0],)
+        page = region.page if region else None
+        bbox = region.bbox if region else None
+        stored.blocks.append(
+            Block(number, BlockType.PARAGRAPH, text, _digest(text.encode()), page, bbox, section_path="0001/")
+        )
+        parent = ParentChunk(f"{file_id}-p{number}", file_id, number, "0001/", titles, text, len(text) // 3, page, page)
+        stored.parents.append(parent)
+        stored.children.append(
+            ChildChunk(
+                f"{file_id}-c{number}", parent.chunk_id, file_id, number, "0001/", titles, text, len(text) // 3, 0,
+                len(text), (region,) if region else (),
+            )
+        )  # fmt: skip
+    stored.file = replace(stored.file, pages=len(pages) if stored.file.media_type == "application/pdf" else None)
+
+
+def _text_pages(data: bytes) -> list[tuple[str, Region | None]]:
+    text = data.decode("utf-8", "replace")
+    if not text.strip():
+        raise DamagedFileError("The file is empty; upload one with text in it.")
+    if "DAMAGED" in text:
+        raise DamagedFileError("The file is damaged and cannot be read; save it again in its program.")
+    return [(part.strip(), None) for part in re.split(r"\n\s*\n", text) if part.strip()]
+
+
+def _pdf_pages(data: bytes) -> list[tuple[str, Region | None]]:
+    try:
+        document = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        raise DamagedFileError("The PDF is damaged and cannot be opened; save it again in its program.") from error
+    pages: list[tuple[str, Region | None]] = []
+    for index in range(len(document)):
+        text_page = document[index].get_textpage()
+        height = document[index].get_height()
+        for number in range(text_page.count_rects()):
+            left, bottom, right, top = text_page.get_rect(number)
+            text = text_page.get_text_bounded(left, bottom, right, top).strip()
+            if len(text) > 8:
+                pages.append((text, Region(index + 1, BBox(left, height - top, right, height - bottom))))
+    if not pages:
+        raise DamagedFileError("The PDF holds no text.")
+    return pages
