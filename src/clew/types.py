@@ -240,6 +240,8 @@ class File:
     """Company, period, date … where they can be read off."""
     counts: Mapping[str, int] = field(default_factory=dict)
     """blocks, sections, parents, children of the published version."""
+    warnings: tuple[str, ...] = ()
+    """What of the published version could not be read although the rest was."""
 
 
 @dataclass(frozen=True, slots=True)
