@@ -3,6 +3,11 @@
 Records are the truth and the search index can be rebuilt from them. Rows of blocks, sections, parents and
 children carry the version they belong to, so a new version is staged beside the old one and becomes visible in
 one transaction (:meth:`FileRecords.publish`).
+
+All stores may be used from several threads. Any method may raise StorageError (StorageFullError, StorageBusyError).
+Times are ISO 8601 in UTC with microseconds, so that their text order is their time order. Records keep every text as
+it is but for NUL characters and lone surrogates, which come back as U+FFFD (offsets hold); JSON values (settings,
+facts, usage, decisions) come back as JSON has them: tuples as lists, NaN and infinity as None.
 """
 
 from __future__ import annotations
@@ -53,11 +58,13 @@ class KbRecords(Protocol):
         name: str | None = None,
         description: str | None = None,
     ) -> KnowledgeBase:
-        """Changes what is given; settings replace the old overlay as a whole."""
+        """Changes what is given; settings replace the old overlay as a whole. Raises NotFoundError, and ConflictError
+        where the name is taken."""
         ...
 
     def delete_kb(self, kb_id: str) -> None:
-        """With all its files and their rows."""
+        """With all its files and their rows; nothing happens where there is none. Index and originals are the
+        caller's."""
         ...
 
 
@@ -80,7 +87,9 @@ class FileRecords(Protocol):
 
     def add_file(self, new: NewFile) -> tuple[File, bool]:
         """Insert as ``processing``, version 0. Where the KB holds the same bytes already (unique on kb and content
-        hash), returns that file and False, also when two callers race."""
+        hash; whatever that file's status), returns that file and False, also when two callers race. Repeated with the
+        same ``file_id`` and bytes (a resumed job), returns the file as it is now and True. Raises NotFoundError for an
+        unknown KB, ConflictError where the ``file_id`` belongs to other bytes."""
         ...
 
     def get_file(self, file_id: str) -> File:
@@ -96,25 +105,31 @@ class FileRecords(Protocol):
         status: FileStatus | None = None,
         text: str = "",
     ) -> list[File]:
-        """By creation; ``text`` filters on the name."""
+        """In the order they were added; ``text`` is a part of the name (ASCII letters of either case)."""
         ...
 
     def begin_update(self, new: NewFile) -> File:
         """Take the document lock for a new version under an existing ``file_id``: one conditional update to
-        ``processing`` with the new key, size, hash. Raises ConflictError while another update runs."""
+        ``processing`` with the new name, type, key, size and hash (``source_path`` where it is given); ``version``
+        stays, the new one is staged as ``version + 1``. The same bytes again are allowed (process anew). Raises
+        ConflictError while another update runs or where another file of the KB has these bytes, NotFoundError where
+        the KB has no such file."""
         ...
 
     def set_progress(self, file_id: str, stage: str, progress: float) -> None:
-        """Only while processing; ``progress`` from 0 to 1."""
+        """Only while processing, else nothing happens; ``progress`` from 0 to 1."""
         ...
 
     def publish(self, file_id: str, version: int) -> File:
         """One transaction: drop every other version's blocks, sections, parents and children, switch ``version``,
-        set ``completed`` (which releases the lock)."""
+        set ``completed`` (which releases the lock) and take title, language, pages, counts and warnings from what was
+        staged. Repeated (a resumed job), it changes nothing more. Raises NotFoundError where the version is not staged,
+        ConflictError where another original was uploaded after it was staged, or a newer version is published."""
         ...
 
     def fail(self, file_id: str, reason: str) -> File:
-        """Set ``failed`` with its reason and drop staged rows of the unpublished version; the published one stays."""
+        """Set ``failed`` with its reason (releases the lock) and drop staged rows of the unpublished version; the
+        published one stays stored, but is not searched. Raises NotFoundError."""
         ...
 
     def update_file(
@@ -126,11 +141,14 @@ class FileRecords(Protocol):
         facts: Mapping[str, Any] | None = None,
         status: FileStatus | None = None,
     ) -> File:
-        """Changes what is given."""
+        """Changes what is given. ``status`` can only be ``COMPLETED``: it takes a failed file back to its published
+        version, with the name, type, key, size and hash that it had; ConflictError where the file is not failed, has
+        no published version, or its bytes were added as another file since. Raises NotFoundError."""
         ...
 
     def delete_file(self, file_id: str) -> None:
-        """With all its rows, all versions."""
+        """With all its rows, all versions; nothing happens where there is none. A job that still works on the file
+        meets NotFoundError."""
         ...
 
     def hidden_versions(self, kb_id: str) -> frozenset[tuple[str, int]]:
@@ -139,12 +157,21 @@ class FileRecords(Protocol):
         ...
 
     def count_files(self, kb_id: str) -> Mapping[FileStatus, int]:
-        """How many files of each status."""
+        """How many files of each status; 0 where there is none."""
+        ...
+
+    def file_keys(self) -> set[str]:
+        """Keys of all originals that a file needs: of its current upload and of its published version (for a
+        restore). Other originals may be swept."""
         ...
 
 
 class ChunkRecords(Protocol):
-    """Blocks, sections and chunks, by file and version."""
+    """Blocks, sections and chunks, by file and version.
+
+    A chunk id is unique within a file and version, and must be made from the ``file_id``, so that no two files share
+    one; two versions of a file share the ids of what did not change. An unknown file or version has no rows.
+    """
 
     def stage(
         self,
@@ -155,7 +182,8 @@ class ChunkRecords(Protocol):
         children: Sequence[ChildChunk],
     ) -> None:
         """Write all rows of an unpublished version, replacing what an interrupted attempt left of it; also the
-        file's title, language, pages and counts, which become visible with the publish."""
+        file's title, language, pages, counts and warnings, which become visible with the publish. One transaction.
+        Raises NotFoundError for an unknown file, ConflictError for a version that is not above the published one."""
         ...
 
     def blocks(self, file_id: str, version: int | None = None) -> list[Block]:
@@ -163,11 +191,11 @@ class ChunkRecords(Protocol):
         ...
 
     def sections(self, file_id: str, *, prefix: str = "", version: int | None = None) -> list[Section]:
-        """In path order, those whose path starts with ``prefix``."""
+        """In path order (the root with its empty path first), those whose path starts with ``prefix``."""
         ...
 
     def parents(self, chunk_ids: Iterable[str]) -> dict[str, ParentChunk]:
-        """Parents of published versions by id; ids that are not current are missing from the result."""
+        """Parents of published versions of completed, enabled files by id; others are missing from the result."""
         ...
 
     def children(self, chunk_ids: Iterable[str]) -> dict[str, ChildChunk]:
@@ -220,21 +248,29 @@ class Message:
 class ConversationRecords(Protocol):
     """Conversations and messages."""
 
-    def create_conversation(self, conversation: Conversation) -> None: ...
+    def create_conversation(self, conversation: Conversation) -> None:
+        """Raises ConflictError where the id is taken."""
+        ...
 
     def get_conversation(self, conversation_id: str) -> Conversation:
         """Raises NotFoundError."""
         ...
 
     def list_conversations(self, *, offset: int = 0, limit: int = 50) -> list[Conversation]:
-        """Latest first."""
+        """Last changed first; a new message changes its conversation."""
         ...
 
-    def rename_conversation(self, conversation_id: str, title: str) -> None: ...
+    def rename_conversation(self, conversation_id: str, title: str) -> None:
+        """Raises NotFoundError."""
+        ...
 
-    def delete_conversation(self, conversation_id: str) -> None: ...
+    def delete_conversation(self, conversation_id: str) -> None:
+        """With its messages; nothing happens where there is none."""
+        ...
 
-    def add_message(self, message: Message) -> None: ...
+    def add_message(self, message: Message) -> None:
+        """Raises NotFoundError for an unknown conversation, ConflictError where the message's id is taken."""
+        ...
 
     def update_message(
         self,
@@ -243,25 +279,33 @@ class ConversationRecords(Protocol):
         content: str | None = None,
         status: str | None = None,
         usage: Mapping[str, Any] | None = None,
-    ) -> None: ...
+    ) -> None:
+        """Changes what is given. Raises NotFoundError."""
+        ...
 
     def get_message(self, message_id: str) -> Message:
         """Raises NotFoundError."""
         ...
 
     def messages(self, conversation_id: str) -> list[Message]:
-        """Oldest first."""
+        """In the order they were added."""
         ...
 
 
 class VectorCache(Protocol):
-    """Vectors by (embedder name, hash of all that the encoder saw)."""
+    """L2-normalised vectors by (embedder name, hash of all that the encoder saw).
+
+    They may be kept at half precision: what comes back differs from what was put in by less than 0.0005 in any
+    component and by about 1e-5 in a cosine.
+    """
 
     def get_vectors(self, model: str, keys: Sequence[str]) -> dict[str, FloatArray]:
         """Vectors that are known, each of shape ``(dimension,)``."""
         ...
 
-    def put_vectors(self, model: str, vectors: Mapping[str, FloatArray]) -> None: ...
+    def put_vectors(self, model: str, vectors: Mapping[str, FloatArray]) -> None:
+        """Keep vectors; a key that is known keeps its vector."""
+        ...
 
 
 class DecisionRecords(Protocol):
@@ -400,10 +444,12 @@ class SearchIndex(Protocol):
 
 
 class Originals(Protocol):
-    """Uploaded bytes by ``file_key``."""
+    """Uploaded bytes by ``file_key``: up to 200 of ``A-Z a-z 0-9 . _ - /``, no part of it empty or dots only."""
 
     def put(self, file_key: str, source: BinaryIO) -> tuple[int, str]:
-        """Store durably and atomically; returns size in bytes and SHA-256 hex digest. Raises StorageFullError."""
+        """Store durably and atomically, replacing what the key held; returns size in bytes and SHA-256 hex digest.
+        ``source`` is read from where it stands, in pieces. On any error nothing of it stays. Raises InputError for an
+        impossible key, StorageFullError."""
         ...
 
     def open(self, file_key: str) -> BinaryIO:
@@ -411,7 +457,7 @@ class Originals(Protocol):
         ...
 
     def local_path(self, file_key: str) -> AbstractContextManager[Path]:
-        """The original as a local file for as long as the context lasts."""
+        """The original as a local file for as long as the context lasts; not to be changed. Raises NotFoundError."""
         ...
 
     def delete(self, file_key: str) -> None:
