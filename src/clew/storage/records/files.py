@@ -1,0 +1,311 @@
+"""Files, their lock and their versions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, select, text, update
+from sqlalchemy.engine import RowMapping
+from sqlalchemy.exc import IntegrityError
+
+from clew.errors import ConflictError, NotFoundError, StorageBusyError
+from clew.storage.base import NewFile
+from clew.storage.records.database import Database
+from clew.storage.records.tables import HIDDEN, file_versions, files, kbs
+from clew.storage.records.values import now
+from clew.types import File, FileStatus
+
+_UPLOADED = ("name", "media_type", "size", "file_key", "content_hash")
+_READ = ("title", "language", "pages", "counts", "warnings")
+
+
+class SqlFiles:
+    """Implements ``FileRecords``."""
+
+    _db: Database
+
+    def add_file(self, new: NewFile) -> tuple[File, bool]:
+        time = now()
+        row = {
+            "file_id": new.file_id,
+            "kb_id": new.kb_id,
+            "name": new.name,
+            "media_type": new.media_type,
+            "size": new.size,
+            "file_key": new.file_key,
+            "content_hash": new.content_hash,
+            "source_path": new.source_path,
+            "status": FileStatus.PROCESSING.value,
+            "created_at": time,
+            "updated_at": time,
+        }
+        # A row that was in the way may be gone when it is looked for; then there is room for ours.
+        for _ in range(5):
+            with self._db.write() as connection:
+                if connection.execute(select(kbs.c.kb_id).where(kbs.c.kb_id == new.kb_id)).first() is None:
+                    raise NotFoundError(f"There is no knowledge base {new.kb_id!r}; clew kb list shows all")
+                try:
+                    added = (
+                        connection.execute(self._db.insert(files).values(row).on_conflict_do_nothing().returning(files))
+                        .mappings()
+                        .one_or_none()
+                    )
+                except IntegrityError as error:  # the KB was deleted in this moment
+                    raise NotFoundError(f"There is no knowledge base {new.kb_id!r}; clew kb list shows all") from error
+                if added is not None:
+                    return _file(added), True
+                same = (
+                    connection.execute(
+                        select(files).where(files.c.kb_id == new.kb_id, files.c.content_hash == new.content_hash)
+                    )
+                    .mappings()
+                    .one_or_none()
+                )
+                if same is not None:
+                    return _file(same), same["file_id"] == new.file_id
+                if _row(connection, new.file_id) is not None:
+                    raise ConflictError(f"The file id {new.file_id!r} is taken by other content; update that file")
+        raise StorageBusyError(f"{new.name} is being added and deleted at the same time; try again")
+
+    def get_file(self, file_id: str) -> File:
+        with self._db.read() as connection:
+            return _file(_existing(connection, file_id))
+
+    def list_files(
+        self,
+        kb_id: str,
+        *,
+        offset: int = 0,
+        limit: int | None = None,
+        status: FileStatus | None = None,
+        text: str = "",
+    ) -> list[File]:
+        query = select(files).where(files.c.kb_id == kb_id).order_by(files.c.seq).offset(offset).limit(limit)
+        if status is not None:
+            query = query.where(files.c.status == status.value)
+        if text:
+            query = query.where(files.c.name.icontains(text, autoescape=True))
+        with self._db.read() as connection:
+            return [_file(row) for row in connection.execute(query).mappings()]
+
+    def begin_update(self, new: NewFile) -> File:
+        changes = {
+            "name": new.name,
+            "media_type": new.media_type,
+            "size": new.size,
+            "file_key": new.file_key,
+            "content_hash": new.content_hash,
+            "status": FileStatus.PROCESSING.value,
+            "updated_at": now(),
+            "reason": "",
+            "stage": "",
+            "progress": 0.0,
+        }
+        if new.source_path:
+            changes["source_path"] = new.source_path
+        lock = (
+            update(files)
+            .where(
+                files.c.file_id == new.file_id,
+                files.c.kb_id == new.kb_id,
+                files.c.status != FileStatus.PROCESSING.value,
+            )
+            .values(changes)
+            .returning(files)
+        )
+        with self._db.write() as connection:
+            try:
+                locked = connection.execute(lock).mappings().one_or_none()
+            except IntegrityError as error:
+                raise _same_content(new.name) from error
+            if locked is not None:
+                return _file(locked)
+            current = _existing(connection, new.file_id)
+        if current["kb_id"] != new.kb_id:
+            raise _missing(new.file_id)
+        raise ConflictError(f"{current['name']} is being processed; update it when that is done")
+
+    def set_progress(self, file_id: str, stage: str, progress: float) -> None:
+        with self._db.write() as connection:
+            connection.execute(
+                update(files)
+                .where(files.c.file_id == file_id, files.c.status == FileStatus.PROCESSING.value)
+                .values(stage=stage, progress=min(1.0, max(0.0, progress)))
+            )
+
+    def publish(self, file_id: str, version: int) -> File:
+        with self._db.write() as connection:
+            staged = _version(connection, file_id, version)
+            if staged is None:
+                _existing(connection, file_id)
+                raise NotFoundError(f"Version {version} of file {file_id!r} is not staged; process the file again")
+            published = (
+                connection.execute(
+                    update(files)
+                    .where(
+                        files.c.file_id == file_id,
+                        files.c.file_key == staged["file_key"],
+                        files.c.version <= version,
+                    )
+                    .values(
+                        **{name: staged[name] for name in _READ},
+                        version=version,
+                        status=FileStatus.COMPLETED.value,
+                        reason="",
+                        stage="",
+                        progress=1.0,
+                        updated_at=now(),
+                    )
+                    .returning(files)
+                )
+                .mappings()
+                .one_or_none()
+            )
+            if published is None:
+                raise ConflictError(f"Version {version} of file {file_id!r} is outdated: a newer one has been uploaded")
+            _keep_only(connection, file_id, version)
+        return _file(published)
+
+    def fail(self, file_id: str, reason: str) -> File:
+        with self._db.write() as connection:
+            failed = (
+                connection.execute(
+                    update(files)
+                    .where(files.c.file_id == file_id)
+                    .values(status=FileStatus.FAILED.value, reason=reason, stage="", progress=0.0, updated_at=now())
+                    .returning(files)
+                )
+                .mappings()
+                .one_or_none()
+            )
+            if failed is None:
+                raise _missing(file_id)
+            _keep_only(connection, file_id, failed["version"])
+        return _file(failed)
+
+    def update_file(
+        self,
+        file_id: str,
+        *,
+        enabled: bool | None = None,
+        name: str | None = None,
+        facts: Mapping[str, Any] | None = None,
+        status: FileStatus | None = None,
+    ) -> File:
+        given = {"enabled": enabled, "name": name, "facts": None if facts is None else dict(facts)}
+        changes = {key: value for key, value in given.items() if value is not None}
+        with self._db.write() as connection:
+            if status is not None:
+                _restore(connection, file_id, status)
+            if changes:
+                changes["updated_at"] = now()
+                connection.execute(update(files).where(files.c.file_id == file_id).values(changes))
+            return _file(_existing(connection, file_id))
+
+    def delete_file(self, file_id: str) -> None:
+        with self._db.write() as connection:
+            connection.execute(delete(files).where(files.c.file_id == file_id))
+
+    def hidden_versions(self, kb_id: str) -> frozenset[tuple[str, int]]:
+        query = select(files.c.file_id, files.c.version).where(files.c.kb_id == kb_id, text(HIDDEN))
+        with self._db.read() as connection:
+            hidden = connection.execute(query).all()
+        return frozenset((file_id, version + next_) for file_id, version in hidden for next_ in (0, 1))
+
+    def count_files(self, kb_id: str) -> Mapping[FileStatus, int]:
+        query = select(files.c.status, func.count()).where(files.c.kb_id == kb_id).group_by(files.c.status)
+        with self._db.read() as connection:
+            found = {FileStatus(status): number for status, number in connection.execute(query)}
+        return {status: found.get(status, 0) for status in FileStatus}
+
+    def file_keys(self) -> set[str]:
+        query = select(files.c.file_key).union(select(file_versions.c.file_key))
+        with self._db.read() as connection:
+            return set(connection.execute(query).scalars())
+
+
+def _restore(connection: Connection, file_id: str, status: FileStatus) -> None:
+    """Take a failed file back to its published version."""
+    current = _existing(connection, file_id)
+    if status is not FileStatus.COMPLETED:
+        raise ConflictError(f"A file becomes {status} by begin_update or fail, not by update_file")
+    stored = _version(connection, file_id, current["version"])
+    if stored is None:
+        raise ConflictError(f"{current['name']} has no earlier version; upload it again")
+    restored = (
+        update(files)
+        .where(files.c.file_id == file_id, files.c.status == FileStatus.FAILED.value)
+        .values(
+            **{name: stored[name] for name in (*_UPLOADED, *_READ)},
+            status=FileStatus.COMPLETED.value,
+            reason="",
+            stage="",
+            progress=1.0,
+            updated_at=now(),
+        )
+    )
+    try:
+        done = connection.execute(restored).rowcount
+    except IntegrityError as error:
+        raise _same_content(stored["name"]) from error
+    if not done:
+        raise ConflictError(f"{current['name']} is {current['status']}; only a failed file can be restored")
+
+
+def _row(connection: Connection, file_id: str) -> RowMapping | None:
+    return connection.execute(select(files).where(files.c.file_id == file_id)).mappings().one_or_none()
+
+
+def _existing(connection: Connection, file_id: str) -> RowMapping:
+    row = _row(connection, file_id)
+    if row is None:
+        raise _missing(file_id)
+    return row
+
+
+def _version(connection: Connection, file_id: str, version: int) -> RowMapping | None:
+    query = select(file_versions).where(file_versions.c.file_id == file_id, file_versions.c.version == version)
+    return connection.execute(query).mappings().one_or_none()
+
+
+def _keep_only(connection: Connection, file_id: str, version: int) -> None:
+    """Drop all other versions; their blocks, sections, parents and children go with them."""
+    connection.execute(
+        delete(file_versions).where(file_versions.c.file_id == file_id, file_versions.c.version != version)
+    )
+
+
+def _missing(file_id: str) -> NotFoundError:
+    return NotFoundError(f"There is no file {file_id!r}")
+
+
+def _same_content(name: str) -> ConflictError:
+    return ConflictError(f"Another file of this knowledge base has the same content as {name}; remove one of them")
+
+
+def _file(row: RowMapping) -> File:
+    return File(
+        file_id=row["file_id"],
+        kb_id=row["kb_id"],
+        name=row["name"],
+        media_type=row["media_type"],
+        size=row["size"],
+        file_key=row["file_key"],
+        content_hash=row["content_hash"],
+        status=FileStatus(row["status"]),
+        version=row["version"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        title=row["title"],
+        language=row["language"],
+        pages=row["pages"],
+        reason=row["reason"],
+        source_path=row["source_path"],
+        enabled=row["enabled"],
+        progress=row["progress"],
+        stage=row["stage"],
+        facts=row["facts"],
+        counts=row["counts"],
+        warnings=tuple(row["warnings"]),
+    )

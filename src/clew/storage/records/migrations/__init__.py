@@ -1,0 +1,1 @@
+"""Alembic's environment (``env.py``) and the schema revisions (``versions/``); they travel in the wheel."""

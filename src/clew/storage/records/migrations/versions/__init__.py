@@ -1,0 +1,1 @@
+"""One file per schema revision. A released revision never changes."""

@@ -1,0 +1,275 @@
+"""The tables of the records, the same on SQLite and PostgreSQL.
+
+::
+
+    kbs ─< files ─< file_versions ─< blocks · sections · parents · children
+    conversations ─< messages          vectors · decisions
+
+``files`` says what is published; ``file_versions`` holds one row per version that is staged or stored, and everything
+a version owns hangs on that row, so that dropping a version is deleting one row. Rows are numbered by ``seq`` where
+their order of arrival matters.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Constraint,
+    Dialect,
+    Double,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    text,
+)
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+from clew.storage.records.values import storable_text
+
+HEAD = "0001"
+"""The schema revision that these tables describe: the newest file in ``migrations/versions``."""
+
+HIDDEN = "(status <> 'completed' OR NOT enabled)"
+"""Files that no search sees. Literal, because only so do both databases find the index that is made of them."""
+
+
+class Characters(TypeDecorator[str]):
+    """Text, compared by code point on both databases; what neither can hold is replaced (see ``storable_text``)."""
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return dialect.type_descriptor(Text(collation="C") if dialect.name == "postgresql" else Text())
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        return None if value is None else storable_text(value)
+
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    }
+)
+
+
+def _seq() -> Column[int]:
+    return Column("seq", BigInteger().with_variant(Integer(), "sqlite"), primary_key=True, autoincrement=True)
+
+
+def _text(name: str, *, default: str | None = "") -> Column[str]:
+    return Column(name, Characters(), nullable=False, default=default)
+
+
+def _optional_json(name: str) -> Column[Any]:
+    return Column(name, JSON(none_as_null=True), nullable=True)
+
+
+kbs = Table(
+    "kbs",
+    metadata,
+    Column("kb_id", Characters(), primary_key=True),
+    _text("name", default=None),
+    _text("created_at", default=None),
+    Column("settings", JSON(), nullable=False),
+    _text("embedder"),
+    _text("description"),
+    Index("ix_kbs_name", "name", unique=True),
+)
+
+files = Table(
+    "files",
+    metadata,
+    _seq(),
+    _text("file_id", default=None),
+    Column("kb_id", Characters(), ForeignKey("kbs.kb_id", ondelete="CASCADE"), nullable=False),
+    _text("name", default=None),
+    _text("media_type", default=None),
+    Column("size", BigInteger(), nullable=False),
+    _text("file_key", default=None),
+    _text("content_hash", default=None),
+    _text("status", default=None),
+    Column("version", Integer(), nullable=False, default=0),
+    _text("created_at", default=None),
+    _text("updated_at", default=None),
+    _text("title"),
+    _text("language"),
+    Column("pages", Integer(), nullable=True),
+    _text("reason"),
+    _text("source_path"),
+    Column("enabled", Boolean(), nullable=False, default=True),
+    Column("progress", Double(), nullable=False, default=0.0),
+    _text("stage"),
+    Column("facts", JSON(), nullable=False, default=dict),
+    Column("counts", JSON(), nullable=False, default=dict),
+    Column("warnings", JSON(), nullable=False, default=list),
+    Index("ix_files_file_id", "file_id", unique=True),
+    # The same bytes are one file of a KB, whoever adds them at the same time.
+    Index("ix_files_kb_id_content_hash", "kb_id", "content_hash", unique=True),
+    Index("ix_files_hidden", "kb_id", "file_id", "version", sqlite_where=text(HIDDEN), postgresql_where=text(HIDDEN)),
+)
+
+file_versions = Table(
+    "file_versions",
+    metadata,
+    Column("file_id", Characters(), ForeignKey("files.file_id", ondelete="CASCADE"), nullable=False),
+    Column("version", Integer(), nullable=False),
+    # What was uploaded for this version: tells a late publish from a current one, and is taken back by a restore.
+    _text("name", default=None),
+    _text("media_type", default=None),
+    Column("size", BigInteger(), nullable=False),
+    _text("file_key", default=None),
+    _text("content_hash", default=None),
+    # What was read from it; becomes the file's with the publish.
+    _text("title"),
+    _text("language"),
+    Column("pages", Integer(), nullable=True),
+    Column("counts", JSON(), nullable=False),
+    Column("warnings", JSON(), nullable=False),
+    PrimaryKeyConstraint("file_id", "version"),
+)
+
+
+def _version_columns() -> list[Column[Any]]:
+    """Which version of which file owns a row."""
+    return [Column("file_id", Characters(), nullable=False), Column("version", Integer(), nullable=False)]
+
+
+def _version_keys(*primary: str) -> list[Constraint]:
+    """The primary key of a row that a version owns, and what drops the row with its version."""
+    return [
+        PrimaryKeyConstraint(*primary),
+        ForeignKeyConstraint(
+            ["file_id", "version"], ["file_versions.file_id", "file_versions.version"], ondelete="CASCADE"
+        ),
+    ]
+
+
+blocks = Table(
+    "blocks",
+    metadata,
+    *_version_columns(),
+    Column("ordinal", Integer(), nullable=False),
+    _text("type", default=None),
+    _text("text", default=None),
+    _text("content_hash", default=None),
+    Column("page", Integer(), nullable=True),
+    _optional_json("bbox"),
+    Column("level", Integer(), nullable=True),
+    _text("section_path"),
+    _optional_json("grid"),
+    Column("language", Characters(), nullable=True),
+    *_version_keys("file_id", "version", "ordinal"),
+)
+
+sections = Table(
+    "sections",
+    metadata,
+    *_version_columns(),
+    _text("path", default=None),
+    Column("titles", JSON(), nullable=False),
+    Column("level", Integer(), nullable=False),
+    Column("page", Integer(), nullable=True),
+    Column("summary", Characters(), nullable=True),
+    Column("summary_source", Characters(), nullable=True),
+    *_version_keys("file_id", "version", "path"),
+)
+
+parents = Table(
+    "parents",
+    metadata,
+    *_version_columns(),
+    _text("chunk_id", default=None),
+    Column("ordinal", Integer(), nullable=False),
+    _text("section_path", default=None),
+    Column("section_titles", JSON(), nullable=False),
+    _text("text", default=None),
+    Column("tokens", Integer(), nullable=False),
+    Column("page", Integer(), nullable=True),
+    Column("page_end", Integer(), nullable=True),
+    Index("ix_parents_file_id_version_ordinal", "file_id", "version", "ordinal", unique=True),
+    *_version_keys("chunk_id", "file_id", "version"),
+)
+
+children = Table(
+    "children",
+    metadata,
+    *_version_columns(),
+    _text("chunk_id", default=None),
+    _text("parent_id", default=None),
+    Column("ordinal", Integer(), nullable=False),
+    _text("section_path", default=None),
+    Column("section_titles", JSON(), nullable=False),
+    _text("text", default=None),
+    Column("tokens", Integer(), nullable=False),
+    Column("start", Integer(), nullable=False),
+    Column("end", Integer(), nullable=False),
+    Column("regions", JSON(), nullable=False),
+    Index("ix_children_file_id_version_ordinal", "file_id", "version", "ordinal", unique=True),
+    *_version_keys("chunk_id", "file_id", "version"),
+)
+
+conversations = Table(
+    "conversations",
+    metadata,
+    _seq(),
+    _text("conversation_id", default=None),
+    _text("title"),
+    _text("created_at", default=None),
+    _text("updated_at", default=None),
+    Column("kb_ids", JSON(), nullable=False),
+    Index("ix_conversations_conversation_id", "conversation_id", unique=True),
+    Index("ix_conversations_updated_at", "updated_at"),
+)
+
+messages = Table(
+    "messages",
+    metadata,
+    _seq(),
+    _text("message_id", default=None),
+    Column(
+        "conversation_id",
+        Characters(),
+        ForeignKey("conversations.conversation_id", ondelete="CASCADE"),
+        nullable=False,
+    ),
+    _text("role", default=None),
+    _text("content", default=None),
+    _text("created_at", default=None),
+    _text("status", default=None),
+    Column("usage", JSON(), nullable=False),
+    Index("ix_messages_message_id", "message_id", unique=True),
+    Index("ix_messages_conversation_id", "conversation_id"),
+)
+
+vectors = Table(
+    "vectors",
+    metadata,
+    _text("model", default=None),
+    _text("key", default=None),
+    Column("vector", LargeBinary(), nullable=False),
+    PrimaryKeyConstraint("model", "key"),
+)
+
+decisions = Table(
+    "decisions",
+    metadata,
+    _seq(),
+    _text("kind", default=None),
+    _text("created_at", default=None),
+    Column("decision", JSON(), nullable=False),
+    Index("ix_decisions_kind", "kind"),
+)

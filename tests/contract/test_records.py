@@ -1,0 +1,620 @@
+"""What every implementation of ``Records`` does; here ``SqlRecords`` on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pytest
+
+from clew.errors import ConflictError, NotFoundError
+from clew.storage.base import Conversation, Message
+from clew.storage.records import SqlRecords
+from clew.types import FileStatus
+from fakes import samples
+from fakes.postgres import Postgres, postgres_server
+
+T = TypeVar("T")
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Postgres]:
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def migrated(postgres: Postgres) -> str:
+    """An empty database with the newest schema, to copy."""
+    name = postgres.new_database()
+    SqlRecords.open(postgres.url(name)).close()
+    return name
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/data/clew.db"
+        return
+    postgres: Postgres = request.getfixturevalue("postgres")
+    name = postgres.new_database(request.getfixturevalue("migrated"))
+    yield postgres.url(name)
+    postgres.drop_database(name)
+
+
+@pytest.fixture
+def records(url: str) -> Iterator[SqlRecords]:
+    opened = SqlRecords.open(url)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def kb(records: SqlRecords) -> SqlRecords:
+    """Records with the knowledge base kb1."""
+    records.create_kb(samples.kb())
+    return records
+
+
+def at_once(number: int, call: Callable[[int], T]) -> list[T | Exception]:
+    """Results, or errors, of ``call(i)`` in ``number`` threads that start together."""
+    barrier = threading.Barrier(number)
+
+    def run(i: int) -> T | Exception:
+        barrier.wait()
+        try:
+            return call(i)
+        except Exception as error:  # noqa: BLE001  the test looks at it
+            return error
+
+    with ThreadPoolExecutor(number) as pool:
+        return list(pool.map(run, range(number)))
+
+
+def publish(records: SqlRecords, file_id: str = "f1", version: int = 1, text: str = "Child", number: int = 3) -> None:
+    """Stage and publish a version of a file that is being processed."""
+    parents, children = samples.parents(file_id, number), samples.children(file_id, number, text)
+    records.stage(file_id, version, samples.parsed(text), parents, children)
+    records.publish(file_id, version)
+
+
+def completed(records: SqlRecords, file_id: str = "f1", content: str = "v1") -> None:
+    """Add a file and publish its version 1."""
+    records.add_file(samples.new_file(file_id, content))
+    publish(records, file_id)
+
+
+class TestKbs:
+    def test_what_was_created_is_found_by_id_and_by_name(self, records: SqlRecords) -> None:
+        kb = replace(
+            samples.kb(),
+            name="财报 2024",
+            settings={"retrieval": {"bm25_b": 0.75, "on": True, "x": None}},
+            embedder="e5",
+        )
+        records.create_kb(kb)
+        assert records.get_kb("kb1") == kb
+        assert records.get_kb("财报 2024") == kb
+
+    def test_an_id_goes_before_a_name(self, records: SqlRecords) -> None:
+        records.create_kb(samples.kb("a", "b"))
+        records.create_kb(samples.kb("b", "c"))
+        assert records.get_kb("b").kb_id == "b"
+
+    def test_a_taken_name_is_refused(self, kb: SqlRecords) -> None:
+        with pytest.raises(ConflictError, match="reports"):
+            kb.create_kb(samples.kb("kb2"))
+        kb.create_kb(samples.kb("kb2", "other"))
+        with pytest.raises(ConflictError, match="reports"):
+            kb.update_kb("kb2", name="reports")
+        assert [found.name for found in kb.list_kbs()] == ["other", "reports"]
+
+    def test_only_what_is_given_changes(self, kb: SqlRecords) -> None:
+        kb.update_kb("kb1", settings={"a": {"b": 1}, "c": 2})
+        changed = kb.update_kb("kb1", settings={"a": {}}, embedder="e5")
+        assert changed == replace(samples.kb(), settings={"a": {}}, embedder="e5")
+        assert kb.update_kb("kb1", description="Annual") == replace(changed, description="Annual")
+        assert kb.update_kb("kb1") == kb.get_kb("kb1")
+
+    def test_unknown_ones_are_not_found(self, kb: SqlRecords) -> None:
+        with pytest.raises(NotFoundError):
+            kb.get_kb("nothing")
+        with pytest.raises(NotFoundError):
+            kb.update_kb("nothing", name="x")
+
+    def test_deleting_takes_everything_along(self, kb: SqlRecords) -> None:
+        completed(kb)
+        kb.delete_kb("kb1")
+        kb.delete_kb("kb1")
+        assert kb.list_kbs() == []
+        with pytest.raises(NotFoundError):
+            kb.get_file("f1")
+        assert kb.file_children("f1", version=1) == []
+        assert kb.blocks("f1", 1) == []
+        assert kb.file_keys() == set()
+
+
+class TestAddingFiles:
+    def test_a_new_file_is_locked_and_unpublished(self, kb: SqlRecords) -> None:
+        file, added = kb.add_file(samples.new_file())
+        assert added
+        assert file == kb.get_file("f1")
+        assert (file.status, file.version, file.enabled) == (FileStatus.PROCESSING, 0, True)
+        assert (file.name, file.size, file.file_key, file.source_path) == ("f1.pdf", 2, "f1/v1", "/in/f1.pdf")
+        assert file.created_at.endswith("+00:00")
+
+    def test_the_same_bytes_are_one_file_of_a_kb(self, kb: SqlRecords) -> None:
+        first, _ = kb.add_file(samples.new_file("f1"))
+        assert kb.add_file(samples.new_file("f2")) == (first, False)
+        kb.create_kb(samples.kb("kb2", "other"))
+        assert kb.add_file(samples.new_file("f2", kb_id="kb2"))[1]
+
+    def test_a_repeated_call_is_answered_like_the_first(self, kb: SqlRecords) -> None:
+        first, _ = kb.add_file(samples.new_file())
+        assert kb.add_file(samples.new_file()) == (first, True)
+
+    def test_an_id_with_other_bytes_is_refused(self, kb: SqlRecords) -> None:
+        kb.add_file(samples.new_file())
+        with pytest.raises(ConflictError):
+            kb.add_file(samples.new_file(content="other"))
+
+    def test_an_unknown_kb_is_not_found(self, records: SqlRecords) -> None:
+        with pytest.raises(NotFoundError, match="kb1"):
+            records.add_file(samples.new_file())
+
+    def test_racing_callers_end_with_one_file(self, kb: SqlRecords) -> None:
+        results = at_once(8, lambda i: kb.add_file(samples.new_file(f"f{i}")))
+        assert not [r for r in results if isinstance(r, Exception)]
+        assert sorted(r[1] for r in results if isinstance(r, tuple)) == [False] * 7 + [True]
+        assert len({r[0].file_id for r in results if isinstance(r, tuple)}) == 1
+        assert len(kb.list_files("kb1")) == 1
+
+    def test_listing_filters_and_pages(self, kb: SqlRecords) -> None:
+        for i, name in enumerate(["b 100%.pdf", "a_100.pdf", "C.PDF", "年报.pdf"]):
+            kb.add_file(samples.new_file(f"f{i}", f"v{i}", name=name))
+        kb.fail("f2", "empty")
+        assert [f.name for f in kb.list_files("kb1")] == ["b 100%.pdf", "a_100.pdf", "C.PDF", "年报.pdf"]
+        assert [f.file_id for f in kb.list_files("kb1", offset=1, limit=2)] == ["f1", "f2"]
+        assert [f.file_id for f in kb.list_files("kb1", offset=3)] == ["f3"]
+        assert [f.file_id for f in kb.list_files("kb1", text="0%")] == ["f0"]
+        assert [f.file_id for f in kb.list_files("kb1", text="a_1")] == ["f1"]
+        assert [f.file_id for f in kb.list_files("kb1", text="c.pdf")] == ["f2"]
+        assert [f.file_id for f in kb.list_files("kb1", text="年")] == ["f3"]
+        assert [f.file_id for f in kb.list_files("kb1", status=FileStatus.FAILED)] == ["f2"]
+        assert kb.count_files("kb1") == {FileStatus.PROCESSING: 3, FileStatus.FAILED: 1, FileStatus.COMPLETED: 0}
+
+
+class TestTheLock:
+    def test_an_update_takes_it_and_keeps_the_version(self, kb: SqlRecords) -> None:
+        completed(kb)
+        locked = kb.begin_update(samples.new_file(content="v2 longer", name="new.pdf"))
+        assert (locked.status, locked.version, locked.progress) == (FileStatus.PROCESSING, 1, 0.0)
+        assert (locked.name, locked.size, locked.file_key) == ("new.pdf", 9, "f1/v2 longer")
+
+    def test_a_second_update_is_refused(self, kb: SqlRecords) -> None:
+        completed(kb)
+        locked = kb.begin_update(samples.new_file(content="v2"))
+        with pytest.raises(ConflictError, match="being processed"):
+            kb.begin_update(samples.new_file(content="v3"))
+        assert kb.get_file("f1") == locked
+
+    def test_of_racing_updates_one_gets_it(self, kb: SqlRecords) -> None:
+        completed(kb)
+        results = at_once(6, lambda i: kb.begin_update(samples.new_file(content=f"v{i + 2}")))
+        won = [r for r in results if not isinstance(r, Exception)]
+        assert len(won) == 1
+        assert all(isinstance(r, ConflictError) for r in results if isinstance(r, Exception))
+        assert kb.get_file("f1") == won[0]
+
+    def test_the_same_bytes_may_be_processed_anew(self, kb: SqlRecords) -> None:
+        completed(kb)
+        assert kb.begin_update(samples.new_file()).status is FileStatus.PROCESSING
+
+    def test_bytes_of_another_file_are_refused(self, kb: SqlRecords) -> None:
+        completed(kb, "f1", "v1")
+        completed(kb, "f2", "v2")
+        with pytest.raises(ConflictError, match="same content"):
+            kb.begin_update(samples.new_file("f1", "v2"))
+        assert kb.get_file("f1").status is FileStatus.COMPLETED
+
+    def test_unknown_files_and_those_of_another_kb_are_not_found(self, kb: SqlRecords) -> None:
+        completed(kb)
+        kb.create_kb(samples.kb("kb2", "other"))
+        for new in (samples.new_file("f9", "v2"), samples.new_file("f1", "v2", kb_id="kb2")):
+            with pytest.raises(NotFoundError):
+                kb.begin_update(new)
+
+    def test_progress_is_kept_only_while_processing(self, kb: SqlRecords) -> None:
+        kb.add_file(samples.new_file())
+        kb.set_progress("f1", "embed", 0.5)
+        assert (kb.get_file("f1").stage, kb.get_file("f1").progress) == ("embed", 0.5)
+        publish(kb)
+        kb.set_progress("f1", "late", 0.1)
+        kb.set_progress("nothing", "late", 0.1)
+        assert (kb.get_file("f1").stage, kb.get_file("f1").progress) == ("", 1.0)
+
+
+class TestPublishing:
+    def test_everything_comes_back_as_it_was_staged(self, kb: SqlRecords) -> None:
+        kb.add_file(samples.new_file())
+        parsed, parents, children = samples.parsed(), samples.parents(), samples.children()
+        kb.stage("f1", 1, parsed, parents, children)
+        kb.publish("f1", 1)
+        assert kb.blocks("f1") == list(parsed.blocks)
+        assert kb.sections("f1") == list(parsed.sections)
+        assert kb.file_parents("f1") == parents
+        assert kb.file_children("f1") == children
+        assert kb.parents(p.chunk_id for p in parents) == {p.chunk_id: p for p in parents}
+        assert kb.children(c.chunk_id for c in children) == {c.chunk_id: c for c in children}
+
+    def test_what_was_read_becomes_the_files(self, kb: SqlRecords) -> None:
+        kb.add_file(samples.new_file())
+        kb.stage("f1", 1, samples.parsed(), samples.parents(), samples.children(number=2))
+        before = kb.get_file("f1")
+        assert (before.title, before.counts, before.pages) == ("", {}, None)
+        file = kb.publish("f1", 1)
+        assert file == kb.get_file("f1")
+        assert (file.status, file.version, file.title, file.language, file.pages) == (
+            FileStatus.COMPLETED, 1, "Annual report", "zh", 3,
+        )  # fmt: skip
+        assert file.counts == {"blocks": 4, "sections": 4, "parents": 3, "children": 2}
+        assert file.warnings == ("page 3 is empty",)
+
+    def test_staged_rows_are_seen_only_by_their_version(self, kb: SqlRecords) -> None:
+        kb.add_file(samples.new_file())
+        kb.stage("f1", 1, samples.parsed(), samples.parents(), samples.children())
+        assert kb.children(["f1-c0"]) == {}
+        assert kb.parents(["f1-p0"]) == {}
+        assert kb.blocks("f1") == []
+        assert len(kb.blocks("f1", 1)) == 4
+        assert len(kb.sections("f1", version=1)) == 4
+        assert len(kb.file_parents("f1", version=1)) == 3
+        assert len(kb.file_children("f1", version=1)) == 3
+
+    def test_a_new_version_replaces_the_old_one_at_once(self, kb: SqlRecords, url: str) -> None:
+        completed(kb)
+        other = SqlRecords.open(url)
+        kb.begin_update(samples.new_file(content="v2"))
+        kb.stage("f1", 2, samples.parsed("New."), samples.parents(number=1), samples.children(number=1, text="New"))
+        assert kb.children(["f1-c0", "f1-c1"]) == {}  # hidden while processing
+        assert [c.text for c in other.file_children("f1")] == ["Child 0", "Child 1", "Child 2"]
+        kb.publish("f1", 2)
+        for records in (kb, other):
+            assert {i: c.text for i, c in records.children(["f1-c0", "f1-c1"]).items()} == {"f1-c0": "New 0"}
+            assert [c.text for c in records.file_children("f1")] == ["New 0"]
+            assert records.blocks("f1")[1].text == "New."
+            assert records.blocks("f1", 1) == []
+            assert records.sections("f1", version=1) == []
+            assert records.file_parents("f1", version=1) == []
+            assert records.file_children("f1", version=1) == []
+        other.close()
+
+    def test_readers_see_the_old_version_or_the_new_one_never_a_mixture(self, kb: SqlRecords) -> None:
+        completed(kb)
+        stop, mixtures = threading.Event(), []
+
+        def read() -> None:
+            while not stop.is_set():
+                seen = {c.text.split()[0] for c in kb.children([f"f1-c{i}" for i in range(40)]).values()}
+                if len(seen) > 1:
+                    mixtures.append(seen)
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        try:
+            for version in range(2, 12):
+                publish(kb, version=version, text=f"v{version}", number=40)
+        finally:
+            stop.set()
+            reader.join()
+        assert mixtures == []
+
+    def test_staging_again_replaces_an_interrupted_attempt(self, kb: SqlRecords) -> None:
+        kb.add_file(samples.new_file())
+        kb.stage("f1", 1, samples.parsed("Old."), samples.parents(), samples.children(number=9))
+        publish(kb, text="New", number=1)
+        assert [c.text for c in kb.file_children("f1")] == ["New 0"]
+        assert len(kb.blocks("f1")) == 4
+
+    def test_a_published_version_cannot_be_staged(self, kb: SqlRecords) -> None:
+        completed(kb)
+        with pytest.raises(ConflictError):
+            kb.stage("f1", 1, samples.parsed(), [], [])
+        assert len(kb.file_children("f1")) == 3
+
+    def test_publishing_twice_changes_nothing_more(self, kb: SqlRecords) -> None:
+        completed(kb)
+        assert replace(kb.publish("f1", 1), updated_at="") == replace(kb.get_file("f1"), updated_at="")
+        assert len(kb.file_children("f1")) == 3
+
+    def test_a_second_publish_beside_completion(self, kb: SqlRecords) -> None:
+        """Summaries arrive later, in a version of their own."""
+        completed(kb)
+        publish(kb, version=2, text="With summaries")
+        assert kb.get_file("f1").version == 2
+
+    def test_a_late_publish_cannot_take_over_a_newer_upload(self, kb: SqlRecords) -> None:
+        completed(kb)
+        kb.stage("f1", 2, samples.parsed(), samples.parents(), samples.children())
+        kb.begin_update(samples.new_file(content="v2"))
+        with pytest.raises(ConflictError, match="newer"):
+            kb.publish("f1", 2)
+        assert kb.get_file("f1").status is FileStatus.PROCESSING
+        assert len(kb.file_children("f1", version=1)) == 3
+
+    def test_what_is_not_staged_cannot_be_published(self, kb: SqlRecords) -> None:
+        kb.add_file(samples.new_file())
+        for file_id in ("f1", "nothing"):
+            with pytest.raises(NotFoundError):
+                kb.publish(file_id, 1)
+        with pytest.raises(NotFoundError):
+            kb.stage("nothing", 1, samples.parsed(), [], [])
+
+    def test_a_staging_that_fails_leaves_nothing(self, kb: SqlRecords) -> None:
+        kb.add_file(samples.new_file())
+        twice = samples.children(number=1) * 2
+        with pytest.raises(Exception, match="database"):
+            kb.stage("f1", 1, samples.parsed(), samples.parents(), twice)
+        assert kb.blocks("f1", 1) == []
+        with pytest.raises(NotFoundError):
+            kb.publish("f1", 1)
+
+    def test_characters_that_no_database_holds_are_replaced(self, kb: SqlRecords) -> None:
+        kb.add_file(samples.new_file())
+        kb.stage("f1", 1, samples.parsed("a\0b\ud800c"), samples.parents(), samples.children(text="x\0"))
+        kb.publish("f1", 1)
+        assert kb.blocks("f1")[1].text == "a\ufffdb\ufffdc"
+        assert kb.file_children("f1")[0].text == "x\ufffd 0"
+
+
+class TestFailing:
+    def test_the_first_version(self, kb: SqlRecords) -> None:
+        kb.add_file(samples.new_file())
+        kb.stage("f1", 1, samples.parsed(), samples.parents(), samples.children())
+        failed = kb.fail("f1", "The file needs a password")
+        assert (failed.status, failed.version, failed.reason) == (FileStatus.FAILED, 0, "The file needs a password")
+        assert kb.file_children("f1", version=1) == []
+        assert kb.begin_update(samples.new_file()).reason == ""
+
+    def test_an_update_keeps_the_published_version_stored_but_hidden(self, kb: SqlRecords) -> None:
+        completed(kb)
+        kb.begin_update(samples.new_file(content="v2"))
+        kb.stage("f1", 2, samples.parsed("New."), samples.parents(), samples.children(text="New"))
+        failed = kb.fail("f1", "damaged")
+        assert (failed.version, failed.file_key) == (1, "f1/v2")
+        assert kb.children(["f1-c0"]) == {}
+        assert [c.text for c in kb.file_children("f1")] == ["Child 0", "Child 1", "Child 2"]
+        assert kb.blocks("f1", 2) == []
+        assert kb.file_keys() == {"f1/v1", "f1/v2"}
+
+    def test_a_failed_file_is_restored_to_its_published_version(self, kb: SqlRecords) -> None:
+        completed(kb)
+        before = kb.get_file("f1")
+        kb.begin_update(samples.new_file(content="v2 longer", name="new.docx"))
+        kb.fail("f1", "damaged")
+        restored = kb.update_file("f1", status=FileStatus.COMPLETED)
+        assert replace(restored, updated_at=before.updated_at) == before
+        assert set(kb.children(["f1-c0"])) == {"f1-c0"}
+        assert kb.file_keys() == {"f1/v1"}
+
+    def test_what_cannot_be_restored_is_refused(self, kb: SqlRecords) -> None:
+        kb.add_file(samples.new_file("f1", "v1"))
+        with pytest.raises(ConflictError):  # processing
+            kb.update_file("f1", status=FileStatus.COMPLETED)
+        kb.fail("f1", "damaged")
+        with pytest.raises(ConflictError):  # nothing to restore
+            kb.update_file("f1", status=FileStatus.COMPLETED)
+        with pytest.raises(ConflictError):  # the lock has its own door
+            kb.update_file("f1", status=FileStatus.PROCESSING)
+        completed(kb, "f2", "v2")
+        kb.begin_update(samples.new_file("f2", "v3"))
+        with pytest.raises(ConflictError):  # would break the lock
+            kb.update_file("f2", status=FileStatus.COMPLETED)
+        kb.fail("f2", "damaged")
+        kb.add_file(samples.new_file("f3", "v2"))
+        with pytest.raises(ConflictError, match="same content"):
+            kb.update_file("f2", status=FileStatus.COMPLETED)
+        assert kb.get_file("f2").status is FileStatus.FAILED
+
+    def test_an_unknown_file_is_not_found(self, kb: SqlRecords) -> None:
+        with pytest.raises(NotFoundError):
+            kb.fail("nothing", "gone")
+
+
+class TestHiding:
+    def test_a_disabled_file_gives_no_chunks(self, kb: SqlRecords) -> None:
+        completed(kb)
+        assert not kb.update_file("f1", enabled=False).enabled
+        assert kb.children(["f1-c0"]) == {}
+        assert kb.parents(["f1-p0"]) == {}
+        kb.update_file("f1", enabled=True)
+        assert set(kb.children(["f1-c0"])) == {"f1-c0"}
+        assert set(kb.parents(["f1-p0"])) == {"f1-p0"}
+
+    def test_hidden_versions_are_those_of_files_that_no_search_sees(self, kb: SqlRecords) -> None:
+        for i in range(5):
+            completed(kb, f"f{i}", f"v{i}")
+        kb.begin_update(samples.new_file("f1", "new"))
+        kb.begin_update(samples.new_file("f2", "broken"))
+        kb.fail("f2", "broken")
+        kb.update_file("f3", enabled=False)
+        kb.add_file(samples.new_file("f5", "v5"))
+        expected = {("f1", 1), ("f1", 2), ("f2", 1), ("f2", 2), ("f3", 1), ("f3", 2), ("f5", 0), ("f5", 1)}
+        assert kb.hidden_versions("kb1") == expected
+        assert kb.hidden_versions("kb2") == frozenset()
+
+    def test_other_changes_of_a_file(self, kb: SqlRecords) -> None:
+        completed(kb)
+        facts = {"company": "招商银行", "period": {"year": 2024}, "dates": ["2024-12-31"]}
+        changed = kb.update_file("f1", name="report.pdf", facts=facts)
+        assert changed == kb.get_file("f1")
+        assert (changed.name, changed.facts, changed.status) == ("report.pdf", facts, FileStatus.COMPLETED)
+        with pytest.raises(NotFoundError):
+            kb.update_file("nothing", enabled=False)
+
+    def test_a_deleted_file_is_gone_with_all_versions(self, kb: SqlRecords) -> None:
+        completed(kb)
+        kb.stage("f1", 2, samples.parsed(), samples.parents(), samples.children())
+        completed(kb, "f2", "v2")
+        kb.delete_file("f1")
+        kb.delete_file("f1")
+        with pytest.raises(NotFoundError):
+            kb.get_file("f1")
+        assert kb.children(["f1-c0"]) == {}
+        assert kb.blocks("f1", 1) == kb.blocks("f1", 2) == []
+        assert set(kb.children(["f1-c0", "f2-c0"])) == {"f2-c0"}
+        assert kb.file_keys() == {"f2/v2"}
+
+
+class TestReading:
+    def test_a_prefix_matches_its_section_and_what_is_below(self, kb: SqlRecords) -> None:
+        completed(kb)
+        assert [s.path for s in kb.sections("f1")] == ["", "0001/", "0001/0001/", "0010/"]
+        assert [s.path for s in kb.sections("f1", prefix="0001/")] == ["0001/", "0001/0001/"]
+        assert [s.path for s in kb.sections("f1", prefix="0010/")] == ["0010/"]
+        assert kb.sections("f1", prefix="%") == kb.sections("f1", prefix="____/") == []
+        assert [p.ordinal for p in kb.file_parents("f1", prefix="0001/")] == [0, 1]
+        assert [p.ordinal for p in kb.file_parents("f1", prefix="0010/")] == [2]
+
+    def test_parents_by_ordinal_range(self, kb: SqlRecords) -> None:
+        kb.add_file(samples.new_file())
+        publish(kb, number=12)
+        assert [p.ordinal for p in kb.file_parents("f1", first=3, last=5)] == [3, 4, 5]
+        assert [p.ordinal for p in kb.file_parents("f1", first=10)] == [10, 11]
+        assert [p.ordinal for p in kb.file_parents("f1", last=0)] == [0]
+        assert [p.ordinal for p in kb.file_parents("f1", prefix="0010/", first=3, last=8)] == [5, 8]
+        assert [p.ordinal for p in kb.file_parents("f1")] == list(range(12))
+
+    def test_more_ids_than_a_statement_takes(self, kb: SqlRecords) -> None:
+        kb.add_file(samples.new_file())
+        publish(kb, number=1200)
+        ids = [f"f1-c{i}" for i in range(1200)]
+        assert set(kb.children([*ids, *ids, "unknown"])) == set(ids)
+        assert kb.children([]) == {}
+
+    def test_unknown_files_have_no_rows(self, kb: SqlRecords) -> None:
+        assert kb.blocks("nothing") == []
+        assert kb.sections("nothing") == []
+        assert kb.file_parents("nothing") == []
+        assert kb.file_children("nothing") == []
+
+
+@dataclass(frozen=True)
+class _Talk:
+    first = Conversation(
+        "c1", "Revenue", "2025-01-01T00:00:00.000000+00:00", "2025-01-01T00:00:00.000000+00:00", ("a",)
+    )
+    second = Conversation("c2", "", "2025-01-02T00:00:00.000000+00:00", "2025-01-02T00:00:00.000000+00:00")
+
+
+class TestConversations:
+    def test_latest_first_and_a_message_makes_latest(self, records: SqlRecords) -> None:
+        records.create_conversation(_Talk.first)
+        records.create_conversation(_Talk.second)
+        assert records.get_conversation("c1") == _Talk.first
+        assert records.list_conversations() == [_Talk.second, _Talk.first]
+        records.add_message(Message("m1", "c1", "user", "收入?", "2025-01-03T00:00:00.000000+00:00"))
+        assert [c.conversation_id for c in records.list_conversations()] == ["c1", "c2"]
+        assert [c.conversation_id for c in records.list_conversations(offset=1, limit=1)] == ["c2"]
+
+    def test_messages_keep_their_order_and_usage(self, records: SqlRecords) -> None:
+        records.create_conversation(_Talk.first)
+        usage = {"trace": {"rounds": [{"question": "谁？", "hits": 3, "ms": 1.25}], "uncertain": False}, "notice": None}
+        same_time = "2025-01-03T00:00:00.000000+00:00"
+        asked = Message("m9", "c1", "user", "收入?", same_time)
+        answer = Message("m1", "c1", "assistant", "", same_time, "streaming")
+        records.add_message(asked)
+        records.add_message(answer)
+        records.update_message("m1", content="12 亿元 [1]", status="done", usage=usage)
+        records.update_message("m1")
+        assert records.messages("c1") == [asked, replace(answer, content="12 亿元 [1]", status="done", usage=usage)]
+        assert list(records.get_message("m1").usage) == ["trace", "notice"]
+        assert records.messages("nothing") == []
+
+    def test_usage_that_json_does_not_hold(self, records: SqlRecords) -> None:
+        records.create_conversation(_Talk.first)
+        usage = {"score": float("nan"), "best": float("-inf"), "text": "a\0b\udc00", "escaped": "\\u0000", "t": (1, 2)}
+        records.add_message(Message("m1", "c1", "assistant", "x\0", "2025-01-03", usage=usage))
+        kept = records.get_message("m1")
+        assert kept.content == "x\ufffd"
+        assert kept.usage == {
+            "score": None, "best": None, "text": "a\ufffdb\ufffd", "escaped": "\\u0000", "t": [1, 2],
+        }  # fmt: skip
+
+    def test_renaming_and_deleting(self, records: SqlRecords) -> None:
+        records.create_conversation(_Talk.first)
+        records.add_message(Message("m1", "c1", "user", "hi", "2025-01-03"))
+        records.rename_conversation("c1", "收入")
+        assert records.get_conversation("c1").title == "收入"
+        records.delete_conversation("c1")
+        records.delete_conversation("c1")
+        assert records.messages("c1") == []
+        with pytest.raises(NotFoundError):
+            records.get_conversation("c1")
+        with pytest.raises(NotFoundError):
+            records.get_message("m1")
+
+    def test_what_is_missing_or_taken(self, records: SqlRecords) -> None:
+        message = Message("m1", "c1", "user", "hi", "2025-01-03")
+        with pytest.raises(NotFoundError):
+            records.add_message(message)
+        with pytest.raises(NotFoundError):
+            records.rename_conversation("c1", "x")
+        with pytest.raises(NotFoundError):
+            records.update_message("m1", status="done")
+        records.create_conversation(_Talk.first)
+        records.add_message(message)
+        with pytest.raises(ConflictError):
+            records.create_conversation(_Talk.first)
+        with pytest.raises(ConflictError):
+            records.add_message(message)
+
+
+class TestVectors:
+    def test_known_vectors_come_back(self, records: SqlRecords) -> None:
+        rng = np.random.default_rng(1)
+        unit = rng.normal(size=(1200, 384)).astype(np.float32)
+        unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+        records.put_vectors("e5", {f"k{i}": v for i, v in enumerate(unit)})
+        found = records.get_vectors("e5", [f"k{i}" for i in range(1201)])
+        assert set(found) == {f"k{i}" for i in range(1200)}
+        assert found["k7"].dtype == np.float32
+        assert np.abs(np.stack([found[f"k{i}"] for i in range(1200)]) - unit).max() < 5e-4
+        assert max(abs(1 - float(found[f"k{i}"] @ unit[i])) for i in range(1200)) < 1e-4
+
+    def test_models_are_kept_apart_and_known_keys_keep_their_vector(self, records: SqlRecords) -> None:
+        records.put_vectors("a", {"k": np.array([1, 0], np.float32)})
+        records.put_vectors("a", {"k": np.array([0, 1], np.float32)})
+        records.put_vectors("b", {"k": np.array([0, 0, 1], np.float32)})
+        records.put_vectors("b", {})
+        assert records.get_vectors("a", ["k"])["k"].tolist() == [1, 0]
+        assert records.get_vectors("b", ["k"])["k"].tolist() == [0, 0, 1]
+        assert records.get_vectors("c", ["k"]) == {}
+
+    def test_writers_of_the_same_keys_do_not_lock_each_other_out(self, records: SqlRecords) -> None:
+        vectors = {f"k{i}": np.array([1, 0], np.float32) for i in range(200)}
+        orders = [vectors, dict(reversed(vectors.items()))]
+        results = at_once(6, lambda i: records.put_vectors("e5", orders[i % 2]))
+        assert results == [None] * 6
+
+
+def test_decisions_are_listed_by_kind_oldest_first(records: SqlRecords) -> None:
+    for i in range(3):
+        records.add_decision("complexity", {"question": f"谁{i}？", "score": 0.25 * i, "features": [0.0, 1.0]})
+    records.add_decision("kind", {"question": "总结"})
+    assert [d["question"] for d in records.decisions("complexity")] == ["谁0？", "谁1？", "谁2？"]
+    assert records.decisions("complexity", offset=1, limit=1) == [
+        {"question": "谁1？", "score": 0.25, "features": [0.0, 1.0]}
+    ]
+    assert records.decisions("kind") == [{"question": "总结"}]
+
+
+def test_check_names_database_and_revision(records: SqlRecords) -> None:
+    line = records.check()
+    assert "revision 0001" in line
+    assert "\n" not in line
