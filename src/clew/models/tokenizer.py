@@ -78,7 +78,7 @@ class TextTokenizer:
         """A ``tokenizer.json``. Raises SettingsError."""
         try:
             tokenizer = Tokenizer.from_file(str(path))
-        except Exception as error:  # noqa: BLE001 - the library raises bare Exception
+        except Exception as error:  # the library raises bare Exception
             raise SettingsError(f"models.embedder.path: {path} is not a readable tokenizer ({error}).") from error
         tokenizer.no_truncation()
         tokenizer.no_padding()
