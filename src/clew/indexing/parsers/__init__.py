@@ -1,1 +1,79 @@
-"""Parsers by media type: bytes become blocks."""
+"""Parsers by media type: bytes become blocks with sections.
+
+What a file is, its content says first (signatures, members of a ZIP archive, streams of an OLE container), its name
+second. Formats that Clew does not read are refused by name.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+from clew.errors import DamagedFileError, EmptyFileError, FileFailedError, InputError, UnsupportedFileError
+from clew.indexing.parsers.base import Parser
+from clew.indexing.parsers.detection import MediaType, detect
+from clew.indexing.sections import build_sections
+from clew.types import ParsedFile
+
+__all__ = ["MediaType", "detect", "parse", "parse_path", "parser_for"]
+
+# Modules, imported when a file of their type comes: a PDF library need not be loaded to read a note.
+_PARSERS = {
+    MediaType.TEXT: "clew.indexing.parsers.text",
+    MediaType.MARKDOWN: "clew.indexing.parsers.markdown",
+    MediaType.HTML: "clew.indexing.parsers.html",
+    MediaType.PDF: "clew.indexing.parsers.pdf",
+}
+
+
+def parse(data: bytes | Path, name: str = "", *, media_type: MediaType | None = None) -> ParsedFile:
+    """The blocks and sections of a file, given as bytes or as a path.
+
+    ``name`` is the file's name (default: the path's); ``media_type`` overrides what its content says.
+
+    Raises:
+        FileFailedError: the file is empty, damaged, encrypted or of a format that Clew does not read.
+        InputError: there is no such path, or it cannot be opened.
+    """
+    if isinstance(data, Path):
+        name = name or data.name
+        data = _read(data)
+    if not data:
+        raise EmptyFileError(f"{name}: the file is empty (0 bytes). Check that it was saved or copied completely.")
+    kind = media_type or detect(data, name)
+    try:
+        return build_sections(parser_for(kind, name)(data, name))
+    except FileFailedError:
+        raise
+    except RecursionError as error:
+        raise DamagedFileError(f"{name}: the file is nested too deeply to be read.") from error
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, EOFError) as error:
+        # A parser met what its author did not foresee: the file fails, with the kind of fault, and alone.
+        raise DamagedFileError(
+            f"{name}: the file cannot be read as {kind.label} ({type(error).__name__}: {error}). "
+            "Open it in the program that made it and save it again."
+        ) from error
+
+
+def parse_path(path: Path) -> ParsedFile:
+    """``parse`` of a file on disk. Raises InputError where it cannot be opened, FileFailedError where not read."""
+    return parse(path)
+
+
+def parser_for(kind: MediaType, name: str) -> Parser:
+    """The parser of a media type. Raises UnsupportedFileError where there is none; ``name`` is for its message."""
+    module = _PARSERS.get(kind)
+    if module is None or find_spec(module) is None:
+        raise UnsupportedFileError(f"{name}: {kind.label} files cannot be read yet. {kind.advice}")
+    parser: Parser = import_module(module).parse
+    return parser
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: there is no such file.") from error
+    except OSError as error:
+        raise InputError(f"{path}: the file cannot be read ({error.strerror or error}).") from error

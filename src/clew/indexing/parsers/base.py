@@ -76,6 +76,13 @@ def flowing(text: str) -> str:
     return "\n".join(line for line in lines if line)
 
 
+def _item_text(item: str) -> str:
+    """``flowing`` that keeps the spaces before a nested item."""
+    indent = len(item) - len(item.lstrip(" "))
+    text = flowing(item)
+    return " " * indent + text if text else ""
+
+
 def join_lines(lines: Iterable[str]) -> str:
     """Lines that were wrapped by a printer as one: no space between Chinese characters, a hyphenated word mended."""
     joined = ""
@@ -197,7 +204,7 @@ class BlockBuilder:
 
     def list(self, items: Iterable[str], page: int | None = None, bbox: BBox | None = None) -> None:
         """A list, one item a line; markers (``-``, ``1.``, ``（一）``) are part of the items."""
-        self._add(BlockType.LIST, "\n".join(filter(None, (flowing(item) for item in items))), page, bbox)
+        self._add(BlockType.LIST, "\n".join(filter(None, map(_item_text, items))), page, bbox)
 
     def table(self, table: Table, page: int | None = None, bbox: BBox | None = None) -> None:
         """A table (make it with :func:`make_table`)."""
