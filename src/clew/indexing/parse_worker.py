@@ -1,0 +1,226 @@
+"""Parses files in processes of their own, with limits on time and memory.
+
+A hostile or broken file (a decompression bomb, endless nesting, a crash inside a library) fails alone: whatever ends
+the process becomes a :class:`~clew.errors.FileFailedError` with a reason that a person understands. A worker that is
+through with a file waits for the next one, so a thousand small files do not start a thousand interpreters.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import io
+import os
+import pickle
+import struct
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import clew.errors
+import clew.types
+from clew.errors import ClewError, DamagedFileError, FileFailedError
+from clew.indexing.parsers import parse
+from clew.types import ParsedFile
+
+_LENGTH = struct.Struct(">Q")
+# Libraries hold on to memory; a fresh process after so many files keeps it flat.
+_FILES_PER_WORKER = 200
+_MAX_IDLE = 4
+_COMMAND = "from clew.indexing.parse_worker import serve; serve()"
+
+
+def parse_file(path: Path, name: str = "", *, timeout: float = 600.0, memory_bytes: int = 2_000_000_000) -> ParsedFile:
+    """The blocks and sections of a file, parsed in another process.
+
+    ``timeout``: seconds for this file; ``memory_bytes``: how much the parser may allocate beside what it needs to
+    run at all (enforced on Linux; elsewhere a process has no such limit). Safe to call from several threads.
+
+    Raises:
+        InputError: the path cannot be opened.
+        FileFailedError: the file cannot be read, or not within the limits.
+    """
+    name = name or path.name
+    worker = _take()
+    done = False
+    try:
+        outcome = worker.ask((str(path), name, memory_bytes), timeout)
+        done = True
+    finally:
+        if done:
+            _give_back(worker)
+        else:
+            worker.end()
+    if isinstance(outcome, ParsedFile):
+        return outcome
+    if isinstance(outcome, ClewError):
+        raise outcome
+    if outcome == "timeout":
+        raise FileFailedError(
+            f"{name}: parsing took longer than {timeout:g} seconds and was stopped. Split the file, or raise "
+            "indexing.parse_timeout."
+        )
+    if outcome == "memory":
+        raise FileFailedError(
+            f"{name}: parsing needs more than {memory_bytes / 1e9:.1f} GB of memory and was stopped. Split the file, "
+            "or raise indexing.parse_memory_bytes."
+        )
+    raise DamagedFileError(
+        f"{name}: the parser broke down on this file ({outcome}). Open it in the program that made it and save it "
+        "again."
+    )
+
+
+class _Worker:
+    """A child process that parses one file after the other."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _COMMAND], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        self._files = 0
+
+    @property
+    def usable(self) -> bool:
+        """Whether it can take another file."""
+        return self._process.poll() is None and self._files < _FILES_PER_WORKER
+
+    def ask(self, request: tuple[str, str, int], timeout: float) -> object:
+        """The child's answer: a ParsedFile, a ClewError, or ``timeout``, ``memory``, or how it ended."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._files += 1
+        deadline = time.monotonic() + timeout
+        timer = threading.Timer(timeout, self._process.kill)
+        timer.daemon = True
+        timer.start()
+        try:
+            _write(self._process.stdin, pickle.dumps(request))
+            answer = _read(self._process.stdout)
+        except (OSError, EOFError):
+            code = self._process.wait()
+            if time.monotonic() >= deadline:
+                return "timeout"
+            return f"signal {-code}" if code < 0 else f"exit code {code}"
+        finally:
+            timer.cancel()
+        return _Answers(io.BytesIO(answer)).load()
+
+    def end(self) -> None:
+        """Stops the child at once."""
+        with contextlib.suppress(OSError):
+            self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+
+_idle: list[_Worker] = []
+_lock = threading.Lock()
+
+
+def _take() -> _Worker:
+    with _lock:
+        while _idle:
+            worker = _idle.pop()
+            if worker.usable:
+                return worker
+            worker.end()
+    return _Worker()
+
+
+def _give_back(worker: _Worker) -> None:
+    with _lock:
+        if worker.usable and len(_idle) < _MAX_IDLE:
+            _idle.append(worker)
+            return
+    worker.end()
+
+
+@atexit.register
+def end_workers() -> None:
+    """Stops the workers that wait for files; the next file starts a new one."""
+    with _lock:
+        while _idle:
+            _idle.pop().end()
+
+
+class _Answers(pickle.Unpickler):
+    """Reads only Clew's own values: a parser that a file has taken over cannot run anything here."""
+
+    _MODULES = (clew.types, clew.errors)
+
+    def find_class(self, module: str, name: str) -> Any:
+        for allowed in self._MODULES:
+            if module == allowed.__name__ and isinstance(getattr(allowed, name, None), type):
+                return getattr(allowed, name)
+        raise pickle.UnpicklingError(f"{module}.{name} is no answer")
+
+
+def _write(stream: BinaryIO | Any, message: bytes) -> None:
+    stream.write(_LENGTH.pack(len(message)))
+    stream.write(message)
+    stream.flush()
+
+
+def _read(stream: BinaryIO | Any) -> bytes:
+    head = stream.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        raise EOFError
+    (length,) = _LENGTH.unpack(head)
+    message: bytes = stream.read(length)
+    if len(message) < length:
+        raise EOFError
+    return message
+
+
+def serve() -> None:
+    """The child's loop: a request on standard input, an answer on standard output, until the parent closes."""
+    requests = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints must not mix with the answers
+    while True:
+        try:
+            path, name, memory_bytes = pickle.loads(_read(requests))
+        except EOFError:
+            return
+        _write(answers, _answer(path, name, memory_bytes))
+
+
+def _answer(path: str, name: str, memory_bytes: int) -> bytes:
+    result: ParsedFile | ClewError | str
+    try:
+        with _limited_memory(memory_bytes):
+            result = parse(Path(path), name)
+            return pickle.dumps(result)
+    except MemoryError:
+        return pickle.dumps("memory")
+    except ClewError as error:
+        result = error
+    except Exception as error:  # noqa: BLE001 - the parent names it
+        result = f"{type(error).__name__}: {error}"
+    return pickle.dumps(result)
+
+
+@contextlib.contextmanager
+def _limited_memory(memory_bytes: int) -> Any:
+    if sys.platform != "linux":
+        yield
+        return
+    import resource  # noqa: PLC0415 - exists on Unix only
+
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    limit = pages * resource.getpagesize() + memory_bytes
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
