@@ -49,6 +49,10 @@ class EmbedderSettings(_Section):
     max_tokens: int = Field(512, ge=16)
     query_prefix: str = ""
     passage_prefix: str = ""
+    pooling: Literal["mean", "cls"] = "mean"
+    """Of an ONNX model that returns hidden states."""
+    threads: int = Field(2, ge=1, le=256)
+    """Texts that an embedder in this process encodes at the same time."""
     timeout: float = Field(60.0, gt=0)
 
 
