@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from clew.config import EmbedderSettings
 from clew.models.base import Embedder
 from clew.models.local import onnx_embedder
+from clew.models.openai import OpenAIEmbedder
 from fakes.onnx_folder import write_onnx_folder
+from fakes.openai_server import ScriptedServer
 
 HOSTILE = {
     "empty": "",
@@ -27,13 +31,17 @@ HOSTILE = {
 }
 
 
-@pytest.fixture(scope="module", params=["embedded", "onnx"])
-def subject(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Embedder:
+@pytest.fixture(scope="module", params=["embedded", "onnx", "openai"])
+def subject(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedder]:
     if request.param == "embedded":
-        embedder: Embedder = request.getfixturevalue("embedder")
-        return embedder
-    folder: Path = tmp_path_factory.mktemp("models") / "tiny"
-    return onnx_embedder(write_onnx_folder(folder), query_prefix="query: ", passage_prefix="passage: ", max_tokens=64)
+        yield request.getfixturevalue("embedder")
+    elif request.param == "onnx":
+        folder: Path = write_onnx_folder(tmp_path_factory.mktemp("models") / "tiny")
+        yield onnx_embedder(folder, query_prefix="query: ", passage_prefix="passage: ", max_tokens=64)
+    else:
+        with ScriptedServer() as server:
+            prefixes = {"query_prefix": "query: ", "passage_prefix": "passage: "}
+            yield OpenAIEmbedder(EmbedderSettings(kind="openai", url=server.url, model="fake", **prefixes))
 
 
 def test_it_is_an_embedder(subject: Embedder) -> None:
