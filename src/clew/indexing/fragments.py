@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from clew.indexing.parsers.base import row_text
+from clew.indexing.parsers.base import table_lines
 from clew.text.sentences import sentence_spans
 from clew.types import Block, BlockType, Table
 
@@ -26,7 +26,6 @@ _CAPTION_MARK = re.compile(
 _ENDS_LIKE_SENTENCE = re.compile(r"[。！？；;!?]$|[a-z]{2,}\.$")
 _MAX_CAPTION_CHARS = 100
 _MAX_CAPTION_LINES = 2
-_MAX_FILLED_CELL_CHARS = 40
 _PART_MARGIN = 2
 # A paragraph or list of less than this share of a child is one fragment: to split it buys nothing.
 _SMALL_SHARE = 5
@@ -275,22 +274,6 @@ def _lead(captions: Sequence[str], headers: Sequence[str], tokenizer: Tokenizer,
         if text and (tokens := tokenizer.count(text)) <= limit // 2:
             return Lead(text, tokens)
     return None
-
-
-def table_lines(table: Table) -> list[str]:
-    """One line a row, readable alone: a cell merged over rows is repeated in each, a merged header over its columns."""
-    grid = [list(row) for row in table.rows]
-    for span in table.spans:
-        text = table.rows[span.row][span.column]
-        if not text or len(text) > _MAX_FILLED_CELL_CHARS:
-            continue
-        in_header = span.row < table.header_rows
-        columns = span.columns if in_header else 1
-        for row in range(span.row, min(span.row + span.rows, len(grid))):
-            for column in range(span.column, min(span.column + columns, len(grid[row]))):
-                if not grid[row][column]:
-                    grid[row][column] = text
-    return [row_text(row) for row in grid]
 
 
 def blocks_of(fragments: Iterable[Fragment]) -> tuple[Block, ...]:

@@ -48,7 +48,7 @@ def heading_levels(lines: Sequence[Line], *, emphasised: bool = False) -> dict[i
     """
     ranks = {index: rank for index, line in enumerate(lines) if (rank := _rank(line, emphasised)) is not None}
     for run in _runs(ranks):
-        for index in _entries(run, ranks):
+        for index in _entries(run, ranks, at_end=run[-1] == len(lines) - 1):
             del ranks[index]
     _drop_announced(lines, ranks)
     levels = dense_levels(ranks.values())
@@ -86,7 +86,7 @@ def _runs(ranks: dict[int, int]) -> list[list[int]]:
     return runs
 
 
-def _entries(run: Sequence[int], ranks: dict[int, int]) -> list[int]:
+def _entries(run: Sequence[int], ranks: dict[int, int], *, at_end: bool) -> list[int]:
     """Those of a run that are entries and no headings: they have nothing below them."""
     empty = [index for index, following in pairwise(run) if ranks[following] <= ranks[index]]
     if not empty:
@@ -95,12 +95,15 @@ def _entries(run: Sequence[int], ranks: dict[int, int]) -> list[int]:
     while tail and ranks[run[tail - 1]] < ranks[run[tail]]:
         tail -= 1
     if len(empty) >= _MIN_EMPTY:
-        entries = list(run[:tail])
-        if ranks[run[-1]] >= _LIST_RANK and ranks[run[-1]] == ranks[entries[-1]]:
-            entries += run[tail:]
-        return entries
-    low = {ranks[index] for index in empty if ranks[index] >= _LIST_RANK}
+        last_is_entry = _is_list_rank(ranks[run[-1]]) and ranks[run[-1]] == ranks[run[tail - 1]]
+        return list(run) if at_end or last_is_entry else list(run[:tail])
+    low = {ranks[index] for index in empty if _is_list_rank(ranks[index])}
     return [index for index in run if ranks[index] in low]
+
+
+def _is_list_rank(rank: int) -> bool:
+    """Whether the numbering is one that lists have as often as headings: ``1.``, ``(1)``, ``a)``."""
+    return _LIST_RANK <= rank < _EMPHASIS_RANK
 
 
 def _drop_announced(lines: Sequence[Line], ranks: dict[int, int]) -> None:

@@ -23,6 +23,7 @@ _PARSERS = {
     MediaType.TEXT: "clew.indexing.parsers.text",
     MediaType.MARKDOWN: "clew.indexing.parsers.markdown",
     MediaType.HTML: "clew.indexing.parsers.html",
+    MediaType.DOCX: "clew.indexing.parsers.docx",
     MediaType.PDF: "clew.indexing.parsers.pdf",
 }
 

@@ -29,6 +29,7 @@ __all__ = [
     "make_table",
     "one_line",
     "row_text",
+    "table_lines",
     "table_text",
 ]
 
@@ -36,6 +37,7 @@ Parser = Callable[[bytes, str], ParsedFile]
 
 MAX_HEADING_LEVEL = 9
 CELL_SEPARATOR = " | "
+_MAX_REPEATED_CHARS = 40
 
 _LINE_ENDS = re.compile(r"\r\n?|[\u0085\u2028\u2029\x0b\x0c]")
 # Control characters, lone surrogates, zero-width characters, soft hyphens, byte order marks, non-characters.
@@ -46,8 +48,11 @@ _ODD_SPACES = re.compile("[\u00a0\u2000-\u200a\u202f\u205f]")
 _RADICALS = re.compile("[\u2e80-\u2fdf\uf900-\ufaff]")
 _SPACE_RUN = re.compile(r"[ \t\u3000]+")
 _ANY_SPACE = re.compile(r"\s+")
-_BLANK_LINES = re.compile(r"\n[ \t\u3000]*(?:\n[ \t\u3000]*)+")
+_ONLY_RULES = re.compile(r"[\s_\-=*~\u2013\u2014\u2500-\u257f]{3,}")
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]")
+_COVER_LINE = re.compile(
+    r"(?:公司|集团|银行|报告(?:书|全文|摘要)?|年报|说明书|意向书|章程|合同|协议|办法|规定|手册|白皮书)(?:[（(].{1,10}[）)])?$"
+)
 _LATIN_WORD = re.compile("[A-Za-z\u00c0-\u024f]+")
 
 
@@ -171,13 +176,41 @@ def _without_dropped(
 
 
 def row_text(row: Sequence[str]) -> str:
-    """One table row as a line: cells joined by `` | ``; line breaks inside a cell become spaces."""
-    return CELL_SEPARATOR.join(cell.replace("\n", " ") for cell in row)
+    """One table row as a line: cells joined by `` | ``, empty cells at the end left out."""
+    cells = [cell.replace("\n", " ") for cell in row]
+    while len(cells) > 1 and not cells[-1]:
+        cells.pop()
+    return CELL_SEPARATOR.join(cells)
+
+
+def table_lines(table: Table) -> list[str]:
+    """One line a row, each readable alone.
+
+    A short cell that is merged over rows is repeated in each of them, a header that is merged over columns above each
+    of them; other positions that a merged cell covers are left out.
+    """
+    if not table.spans:
+        return [row_text(row) for row in table.rows]
+    grid: list[list[str | None]] = [list(row) for row in table.rows]
+    width = len(table.rows[0])
+    for span in table.spans:
+        text = table.rows[span.row][span.column]
+        short = bool(text) and len(text) <= _MAX_REPEATED_CHARS
+        across = short and span.row < table.header_rows and span.columns < width
+        for row in range(span.row, min(span.row + span.rows, len(grid))):
+            for column in range(span.column, min(span.column + span.columns, width)):
+                if (row, column) == (span.row, span.column) or grid[row][column]:
+                    continue
+                if column == span.column:
+                    grid[row][column] = text if short else ""
+                else:
+                    grid[row][column] = text if across else None
+    return [row_text([cell for cell in row if cell is not None]) for row in grid]
 
 
 def table_text(table: Table) -> str:
     """A table's plain text, one line a row."""
-    return "\n".join(row_text(row) for row in table.rows)
+    return "\n".join(table_lines(table))
 
 
 class BlockBuilder:
@@ -246,6 +279,8 @@ class BlockBuilder:
     ) -> None:
         if not text.strip() and type not in (BlockType.IMAGE, BlockType.CHART):
             return
+        if type is BlockType.PARAGRAPH and _ONLY_RULES.fullmatch(text):
+            return
         self._blocks.append(
             Block(
                 ordinal=len(self._blocks),
@@ -292,11 +327,21 @@ class BlockBuilder:
 
 
 def _title_of(blocks: Sequence[Block]) -> str:
-    """The only heading of the highest level, if it comes before all others: a document's title by convention."""
+    """The title that a file has inside, empty where none can be told.
+
+    The only heading of the highest level, if it comes before all others; else what a Chinese cover says (company,
+    name of the report) before the first heading or table.
+    """
     headings = [(block.level or 1, block.ordinal, block.text) for block in blocks if block.type is BlockType.HEADING]
-    if not headings:
-        return ""
-    top = min(level for level, _, _ in headings)
-    first = headings[0]
-    alone = sum(1 for level, _, _ in headings if level == top) == 1
-    return first[2] if first[0] == top and alone else ""
+    if headings:
+        top = min(level for level, _, _ in headings)
+        first = headings[0]
+        if first[0] == top and sum(1 for level, _, _ in headings if level == top) == 1:
+            return first[2]
+    cover: list[str] = []
+    for block in blocks[:8]:
+        if block.type is not BlockType.PARAGRAPH or len(block.text) > 40 or not _HAN.search(block.text):
+            break
+        if _COVER_LINE.search(block.text) and block.text not in cover:
+            cover.append(block.text)
+    return " ".join(cover[:2])

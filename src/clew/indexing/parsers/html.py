@@ -1,6 +1,6 @@
 """HTML: headings, paragraphs, lists, tables, code and images of a page; scripts and navigation go.
 
-The tree is walked once, without recursion, and becomes a list of items; :mod:`clew.indexing.parsers.html_items` makes
+The tree is walked once, without recursion, and becomes a list of items; :mod:`clew.indexing.parsers.items` makes
 blocks of them and finds the headings of pages that mark none (SEC filings style spans instead).
 """
 
@@ -29,7 +29,7 @@ from clew.indexing.parsers.html_dom import (
     tag_of,
     text_of,
 )
-from clew.indexing.parsers.html_items import Item, Kind, Style, add_items
+from clew.indexing.parsers.items import Item, Kind, Style, add_items
 from clew.types import ParsedFile
 
 MEDIA_TYPE = "text/html"
@@ -86,9 +86,26 @@ def _tree(text: str) -> etree._Element | None:
 def _title(root: etree._Element | None) -> str:
     if root is None:
         return ""
+    filing = _filing_title(root)
+    if filing:
+        return filing
     title = next((one_line(text_of(e)) for e in root.iter() if tag_of(e) == "title"), "")
     # A file name or a code as title says less than the first heading.
     return title if re.search(r"\s|[\u3400-\u9fff]", title) else ""
+
+
+def _filing_title(root: etree._Element) -> str:
+    """Company, form and fiscal year of a filing in inline XBRL; empty for other pages."""
+    facts: dict[str, str] = {}
+    for element in root.iter():
+        fact = element.get("name") or ""
+        if fact.startswith("dei:") and fact not in facts:
+            facts[fact] = one_line(text_of(element))
+    company, form = facts.get("dei:EntityRegistrantName", ""), facts.get("dei:DocumentType", "")
+    if not company or not form:
+        return ""
+    period = facts.get("dei:DocumentFiscalPeriodFocus", "")
+    return " ".join(filter(None, [company, form, facts.get("dei:DocumentFiscalYearFocus"), period.removeprefix("FY")]))
 
 
 def _content(root: etree._Element) -> etree._Element:

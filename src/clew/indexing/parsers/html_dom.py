@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from lxml import etree
 
-from clew.indexing.parsers.html_items import Style
+from clew.indexing.parsers.items import Style
 
 _SKIPPED_TAGS = (
     "script style template noscript head iframe object embed svg canvas button select option input "

@@ -1,4 +1,4 @@
-"""Items of a page → blocks; finds headings by numbering and type where the page marks none."""
+"""Items of a styled document (HTML, DOCX) → blocks; finds headings by numbering and type where none is marked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from clew.indexing.numbering import is_heading_like, numbering_level
 from clew.indexing.outline import Line, heading_levels
-from clew.indexing.parsers.base import BlockBuilder
+from clew.indexing.parsers.base import BlockBuilder, is_wide
 from clew.types import Table
 
 _MIN_MARKED = 3
@@ -28,6 +28,8 @@ class Kind(StrEnum):
     TABLE = "table"
     CODE = "code"
     IMAGE = "image"
+    CHART = "chart"
+    FORMULA = "formula"
     RULE = "rule"
 
 
@@ -44,7 +46,7 @@ class Style:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A line, list item, table, piece of code, image or rule of a page."""
+    """A line, list item, table, piece of code, image or rule of a document, in reading order."""
 
     kind: Kind
     text: str = ""
@@ -82,6 +84,10 @@ def _add(item: Item, builder: BlockBuilder, page: int | None) -> None:
         builder.code(item.text, item.language, page)
     elif item.kind is Kind.IMAGE:
         builder.image(item.text, item.payload, page)
+    elif item.kind is Kind.CHART:
+        builder.chart(item.text, item.payload, page)
+    elif item.kind is Kind.FORMULA:
+        builder.formula(item.text, page)
     elif item.kind is Kind.TEXT:
         builder.paragraph(item.text, page)
 
@@ -141,7 +147,13 @@ def _is_emphasised(item: Item, usual: float) -> bool:
         return numbering_level(item.text) is not None and item.style.bold and is_heading_like(item.text)
     larger = usual > 0 and item.style.size >= 1.15 * usual
     underlined = item.style.underline and item.style.italic
-    return (item.style.bold or larger or underlined) and any(character.isalpha() for character in item.text)
+    return (item.style.bold or larger or underlined) and _is_wordy(item.text)
+
+
+def _is_wordy(text: str) -> bool:
+    """Whether a line says something: mostly letters, and more than one short word."""
+    letters = sum(1 for character in text if character.isalpha())
+    return 2 * letters >= len(text.replace(" ", "")) and (letters >= 5 or any(is_wide(c) for c in text))
 
 
 def _look(style: Style) -> tuple[float, bool, bool]:
