@@ -1,0 +1,139 @@
+"""How many entries of each printed table of contents become sections on the right page?
+
+Run: ``python benchmarks/pdf_headings.py --data DATA [name part ...]``, with the folder that holds ``docs/``.
+
+The truth is read with PDFium's own text extraction, not with Clew's parser: the lines of contents pages with a title
+and a page number. An entry counts as found if a section with that title (spaces, punctuation at the ends and case
+aside; ``Item 1.`` and its title may stand on either side of a dash) begins on the right page ± 1. The right page is
+the printed one where the title stands on it, ± 1; else the first later page whose text has a line with that title,
+since some reports print stale page numbers. Entries whose title is on no page are listed and left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+import unicodedata
+from itertools import pairwise
+from pathlib import Path
+
+import pypdfium2
+
+from clew.errors import ClewError
+from clew.indexing.parsers.pdf import parse
+from clew.indexing.sections import build_sections
+
+FOLDERS = ("zh_finance", "en_finance", "section_tree")
+ENTRY = re.compile(
+    r"^(?P<title>\S.*?)[\s.．·…⋯_]*\s[\s.．·…⋯_]*(?P<page>\d{1,3})$|^(?P<t2>.*?)[.．·…⋯]{3,}\s*(?P<p2>\d{1,3})$"
+)
+TITLE = re.compile(r"目\s*录|table of contents|^contents$|^index$", re.I | re.M)
+
+
+def key(text: str) -> str:
+    """A title for comparison: letters and digits only."""
+    text = unicodedata.normalize("NFKC", text).lower()
+    return "".join(c for c in text if c.isalnum())
+
+
+def printed_contents(texts: list[str]) -> list[tuple[str, int, int]]:
+    """Title, printed page and position of the contents page, for each entry of the first contents pages."""
+    entries: list[tuple[str, int, int]] = []
+    for index, text in enumerate(texts[: max(8, len(texts) // 10)]):
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        found: list[tuple[str, int, int]] = []
+        before = ""
+        for line in lines:
+            match = ENTRY.match(line)
+            if match:
+                title = (match["title"] or match["t2"]).strip(" .．·…⋯_")
+                if not re.search(r"[A-Za-z\u4e00-\u9fff]{2}", title):
+                    title = before
+                elif re.match(r"[a-z(]|and ", title) and before:
+                    title = f"{before} {title}"
+                found.append((title, int(match["page"] or match["p2"]), index + 1))
+                before = ""
+            else:
+                before = line
+        pages = [page for _, page, _ in found]
+        rising = sum(b >= a for a, b in pairwise(pages))
+        share = len(found) / max(len(lines), 1)
+        titled = bool(TITLE.search(text[:600]))
+        if (
+            len(found) >= 4
+            and rising >= 0.8 * (len(pages) - 1)
+            and ((titled and share > 0.2) or (entries and share > 0.5))
+        ):
+            entries.extend(found)
+        elif entries:
+            break
+    return entries
+
+
+def measure(path: Path) -> tuple[int, int, list[str]]:
+    """Found entries, entries that could be found, and a line about each miss."""
+    data = path.read_bytes()
+    document = pypdfium2.PdfDocument(data)
+    texts = [page.get_textpage().get_text_range() for page in document]
+    document.close()
+    entries = printed_contents(texts)
+    if not entries:
+        return 0, 0, []
+    keys = [key(text) for text in texts]
+    started = time.process_time()
+    sections = build_sections(parse(data, path.name)).sections
+    print(f"{path.name}: {len(texts)} pages, {len(sections)} sections, {time.process_time() - started:.1f} s CPU")
+    titles = [(key(section.title), section.page or 0) for section in sections]
+    last = max(position for _, _, position in entries)
+    offsets = [
+        p - printed for t, printed, pos in entries for p in range(last + 1, len(keys) + 1) if key(t) in keys[p - 1]
+    ]
+    offset = max(set(offsets), key=offsets.count) if offsets else 0
+    found = possible = 0
+    misses: list[str] = []
+    for title, printed, _ in entries:
+        wanted = key(title)
+        expected = [p for p in range(printed + offset - 1, printed + offset + 2) if last < p <= len(keys)]
+        places = [p for p in expected if wanted in keys[p - 1]]
+        if not places:
+            places = [p for p in range(last + 1, len(keys) + 1) if wanted in keys[p - 1]][:1]
+        if not places:
+            misses.append(f"  not in the text: {title} … {printed}")
+            continue
+        possible += 1
+        if any(t == wanted and any(abs(page - place) <= 1 for place in places) for t, page in titles):
+            found += 1
+        else:
+            misses.append(f"  missed: {title} … printed {printed}, stands on {places}")
+    return found, possible, misses
+
+
+def main() -> int:
+    """Prints the measure per file; exit code 1 if it is under the bar over all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder that holds docs/")
+    parser.add_argument("names", nargs="*", help="only files whose name contains one of these")
+    arguments = parser.parse_args()
+    total = reachable = 0
+    for folder in FOLDERS:
+        for path in sorted((arguments.data / "docs" / folder).glob("*.pdf")):
+            if arguments.names and not any(name in path.name for name in arguments.names):
+                continue
+            try:
+                found, possible, misses = measure(path)
+            except ClewError as error:
+                print(f"{path.name}: {error}")
+                continue
+            if possible:
+                print(f"  {found} of {possible} entries ({found / possible:.1%})")
+            for miss in misses:
+                print(miss)
+            total, reachable = total + found, reachable + possible
+    print(f"all: {total} of {reachable} ({total / max(reachable, 1):.1%})")
+    return 0 if total >= 0.95 * reachable else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
