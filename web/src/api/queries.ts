@@ -1,0 +1,130 @@
+/** What the page reads from the server, cached and kept fresh. */
+import { QueryClient, infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { ApiError, api, dataOf } from "./client";
+
+export const FILES_PER_PAGE = 50;
+const PASSAGES_PER_LOAD = 200;
+const CONVERSATIONS_PER_LOAD = 40;
+
+export type FileStatus = "processing" | "completed" | "failed";
+
+export function createQueryClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: {
+        staleTime: 5_000,
+        // A server that is away is asked again until it is back; a refusal is final.
+        retry: (count, error) => error instanceof ApiError && (error.status === 0 || error.status === 503) && count < 30,
+        retryDelay: (attempt) => Math.min(500 * 2 ** attempt, 5_000),
+        networkMode: "always",
+      },
+      mutations: { networkMode: "always" },
+    },
+  });
+}
+
+export const kbsQuery = queryOptions({
+  queryKey: ["kbs"],
+  queryFn: ({ signal }) => dataOf(api.GET("/api/v1/kbs", { signal })),
+});
+
+export const kbQuery = (kbId: string) =>
+  queryOptions({
+    queryKey: ["kbs", kbId],
+    queryFn: ({ signal }) => dataOf(api.GET("/api/v1/kbs/{kb_id}", { params: { path: { kb_id: kbId } }, signal })),
+  });
+
+export interface FileFilter {
+  page: number;
+  text: string;
+  status: FileStatus | null;
+}
+
+export const filesQuery = (kbId: string, { page, text, status }: FileFilter) =>
+  queryOptions({
+    queryKey: ["files", kbId, { page, text, status }],
+    queryFn: ({ signal }) =>
+      dataOf(
+        api.GET("/api/v1/kbs/{kb_id}/files", {
+          params: {
+            path: { kb_id: kbId },
+            query: { offset: (page - 1) * FILES_PER_PAGE, limit: FILES_PER_PAGE, text, ...(status && { status }) },
+          },
+          signal,
+        }),
+      ),
+    placeholderData: keepPreviousData,
+    refetchInterval: (query) =>
+      query.state.data?.items.some((file) => file.status === "processing") ? 700 : false,
+  });
+
+export const fileQuery = (fileId: string) =>
+  queryOptions({
+    queryKey: ["file", fileId],
+    queryFn: ({ signal }) =>
+      dataOf(api.GET("/api/v1/files/{file_id}", { params: { path: { file_id: fileId } }, signal })),
+    refetchInterval: (query) => (query.state.data?.status === "processing" ? 1_000 : false),
+  });
+
+export const passagesQuery = (fileId: string, version: number) =>
+  infiniteQueryOptions({
+    queryKey: ["passages", fileId, version],
+    queryFn: ({ pageParam, signal }) =>
+      dataOf(
+        api.GET("/api/v1/files/{file_id}/chunks", {
+          params: { path: { file_id: fileId }, query: { offset: pageParam, limit: PASSAGES_PER_LOAD } },
+          signal,
+        }),
+      ),
+    initialPageParam: 0,
+    getNextPageParam: (last, pages) => {
+      const loaded = pages.reduce((sum, page) => sum + page.items.length, 0);
+      return last.items.length > 0 && loaded < last.total ? loaded : undefined;
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+
+export const sectionsQuery = (fileId: string, version: number) =>
+  queryOptions({
+    queryKey: ["sections", fileId, version],
+    queryFn: ({ signal }) =>
+      dataOf(api.GET("/api/v1/files/{file_id}/sections", { params: { path: { file_id: fileId } }, signal })),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+
+export const conversationsQuery = infiniteQueryOptions({
+  queryKey: ["conversations"],
+  queryFn: ({ pageParam, signal }) =>
+    dataOf(
+      api.GET("/api/v1/conversations", {
+        params: { query: { offset: pageParam, limit: CONVERSATIONS_PER_LOAD } },
+        signal,
+      }),
+    ),
+  initialPageParam: 0,
+  getNextPageParam: (last, pages) => (last.more ? pages.length * CONVERSATIONS_PER_LOAD : undefined),
+});
+
+export const conversationQuery = (conversationId: string) =>
+  queryOptions({
+    queryKey: ["conversations", conversationId],
+    queryFn: ({ signal }) =>
+      dataOf(
+        api.GET("/api/v1/conversations/{conversation_id}", {
+          params: { path: { conversation_id: conversationId } },
+          signal,
+        }),
+      ),
+  });
+
+export const messagesQuery = (conversationId: string) =>
+  queryOptions({
+    queryKey: ["messages", conversationId],
+    queryFn: ({ signal }) =>
+      dataOf(
+        api.GET("/api/v1/conversations/{conversation_id}/messages", {
+          params: { path: { conversation_id: conversationId } },
+          signal,
+        }),
+      ),
+  });

@@ -1,0 +1,113 @@
+import { CheckOutlined, CopyOutlined, ExclamationCircleOutlined } from "@ant-design/icons";
+import { Button, Tooltip } from "antd";
+import { useMemo, useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { Citation } from "../api/client";
+import { Markdown } from "./Markdown";
+import { TracePanel } from "./Trace";
+import styles from "./chat.module.css";
+import { citedNumbers } from "./citationMarks";
+import type { TraceView } from "./traceView";
+
+export interface AnswerViewProps {
+  text: string;
+  citations: readonly Citation[];
+  trace: TraceView | null;
+  notice: string | null;
+  /** What is happening, while it happens. */
+  activity: string | null;
+  streaming: boolean;
+  stopped: boolean;
+  error: { title: string; detail: string } | null;
+  onOpen: (citation: Citation) => void;
+  onAskAgain?: () => void;
+}
+
+export function AnswerView(props: AnswerViewProps) {
+  const { text, citations, trace, notice, activity, streaming, stopped, error, onOpen, onAskAgain } = props;
+  const { t } = useTranslation();
+  return (
+    <article className={styles.answer} aria-label={t("chat.answer")} aria-busy={streaming}>
+      {trace && <TracePanel view={trace} />}
+      {activity && (
+        <p className={styles.activity} role="status">
+          <span className={styles.pulse} aria-hidden />
+          {activity}
+        </p>
+      )}
+      {text && <Markdown text={text} streaming={streaming} citations={citations} onOpen={onOpen} />}
+      {notice && (
+        <div className={styles.notice} role="note">
+          <ExclamationCircleOutlined aria-hidden />
+          <span>{notice}</span>
+        </div>
+      )}
+      {error && (
+        <div className={styles.error} role="alert">
+          <strong>{error.title || t("chat.failed")}</strong>
+          <span>{error.detail}</span>
+          {onAskAgain && (
+            <Button size="small" onClick={onAskAgain}>
+              {t("chat.askAgain")}
+            </Button>
+          )}
+        </div>
+      )}
+      {stopped && <p className="quiet">{t("chat.stopped")}</p>}
+      {!streaming && text && (
+        <>
+          <SourceList text={text} citations={citations} onOpen={onOpen} />
+          <CopyButton text={text} />
+        </>
+      )}
+    </article>
+  );
+}
+
+function SourceList({ text, citations, onOpen }: Pick<AnswerViewProps, "text" | "citations" | "onOpen">) {
+  const { t } = useTranslation();
+  const cited = useMemo(
+    () => citedNumbers(text).flatMap((number) => citations.find((citation) => citation.number === number) ?? []),
+    [text, citations],
+  );
+  if (cited.length === 0) return null;
+  return (
+    <ul className={styles.sources} aria-label={t("chat.sources")}>
+      {cited.map((citation) => (
+        <li key={citation.number}>
+          <button type="button" className={styles.source} onClick={() => onOpen(citation)}>
+            <span className={styles.sourceNumber}>{citation.number}</span>
+            <span className={styles.sourceName}>{citation.file_name}</span>
+            <span className={styles.sourcePlace}>
+              {[citation.page !== null ? t("chat.page", { page: citation.page }) : "", citation.section_titles.at(-1)]
+                .filter(Boolean)
+                .join(" · ")}
+            </span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function CopyButton({ text }: { text: string }) {
+  const { t } = useTranslation();
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), 2000);
+  };
+  return (
+    <Tooltip title={copied ? t("chat.copied") : t("chat.copy")}>
+      <Button
+        className={styles.copy}
+        type="text"
+        size="small"
+        icon={copied ? <CheckOutlined /> : <CopyOutlined />}
+        aria-label={copied ? t("chat.copied") : t("chat.copy")}
+        onClick={() => void copy()}
+      />
+    </Tooltip>
+  );
+}

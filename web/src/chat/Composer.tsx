@@ -1,0 +1,83 @@
+import { Sender } from "@ant-design/x";
+import { Select } from "antd";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { KnowledgeBase, RetrievalMode } from "../api/client";
+import styles from "./chat.module.css";
+
+export interface ComposerProps {
+  kbs: readonly KnowledgeBase[];
+  kbIds: string[];
+  onKbIds: (ids: string[]) => void;
+  mode: RetrievalMode;
+  onMode: (mode: RetrievalMode) => void;
+  running: boolean;
+  onAsk: (question: string) => void;
+  onStop: () => void;
+}
+
+/** The question and what it is asked of. */
+export function Composer({ kbs, kbIds, onKbIds, mode, onMode, running, onAsk, onStop }: ComposerProps) {
+  const { t } = useTranslation();
+  const [question, setQuestion] = useState("");
+  const ready = question.trim() !== "" && kbIds.length > 0;
+  const ask = () => {
+    if (!ready || running) return;
+    onAsk(question.trim());
+    setQuestion("");
+  };
+  return (
+    <div className={styles.composer}>
+      <Sender
+        value={question}
+        onChange={setQuestion}
+        onSubmit={ask}
+        onCancel={onStop}
+        loading={running}
+        placeholder={t("chat.placeholder")}
+        autoSize={{ minRows: 1, maxRows: 8 }}
+        suffix={false}
+        // oxlint-disable-next-line react/no-unstable-nested-components -- a render function, not a component
+        footer={(_, { components: { SendButton, LoadingButton } }) => (
+          <div className={styles.composerFoot}>
+            <Select
+              className={styles.scope}
+              mode="multiple"
+              size="small"
+              variant="borderless"
+              aria-label={t("chat.scope")}
+              placeholder={t("chat.chooseKb")}
+              value={kbIds}
+              onChange={onKbIds}
+              maxTagCount={2}
+              maxTagTextLength={16}
+              maxTagPlaceholder={(rest) => `+${rest.length}`}
+              suffixIcon={null}
+              optionFilterProp="label"
+              options={kbs.map((kb) => ({ value: kb.kb_id, label: kb.name }))}
+            />
+            <Select<RetrievalMode>
+              size="small"
+              variant="borderless"
+              aria-label={t("chat.mode")}
+              value={mode}
+              onChange={onMode}
+              popupMatchSelectWidth={false}
+              options={[
+                { value: "auto", label: t("chat.modeAuto") },
+                { value: "single", label: t("chat.modeSingle") },
+                { value: "multi", label: t("chat.modeMulti") },
+              ]}
+            />
+            <span className={styles.grow} />
+            {running ? (
+              <LoadingButton aria-label={t("chat.stop")} title={t("chat.stop")} />
+            ) : (
+              <SendButton aria-label={t("chat.send")} title={t("chat.send")} disabled={!ready} />
+            )}
+          </div>
+        )}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,70 @@
+import { XMarkdown, type ComponentProps } from "@ant-design/x-markdown";
+import { Tooltip } from "antd";
+import { createContext, memo, use, useMemo } from "react";
+import { useTranslation } from "react-i18next";
+import type { Citation } from "../api/client";
+import { MARKED } from "./citationMarks";
+import styles from "./markdown.module.css";
+
+interface Sources {
+  citations: readonly Citation[];
+  onOpen: (citation: Citation) => void;
+}
+
+const SourcesContext = createContext<Sources>({ citations: [], onOpen: () => undefined });
+const COMPONENTS = { "cite-ref": CitationChip };
+const SAFE = { FORBID_TAGS: ["style", "form", "input", "button", "iframe", "svg", "math"], FORBID_ATTR: ["style"] };
+
+/** An answer's Markdown with its `[1]` as chips that open the source. Raw HTML in it is shown as text. */
+export const Markdown = memo(function Markdown(props: { text: string; streaming: boolean } & Sources) {
+  const { text, streaming, citations, onOpen } = props;
+  const sources = useMemo(() => ({ citations, onOpen }), [citations, onOpen]);
+  return (
+    <SourcesContext value={sources}>
+      <XMarkdown
+        className={styles.markdown}
+        content={text}
+        components={COMPONENTS}
+        config={MARKED}
+        dompurifyConfig={SAFE}
+        streaming={{ hasNextChunk: streaming }}
+        openLinksInNewTab
+        escapeRawHtml
+        disableDefaultStyles
+      />
+    </SourcesContext>
+  );
+});
+
+function CitationChip(props: ComponentProps) {
+  const number = Number((props as Record<string, unknown>)["data-number"]);
+  const { citations, onOpen } = use(SourcesContext);
+  const { t } = useTranslation();
+  const citation = citations.find((candidate) => candidate.number === number);
+  if (!citation) return null;
+  const page = citation.page !== null ? t("chat.page", { page: citation.page }) : "";
+  return (
+    <Tooltip
+      title={
+        <>
+          {[citation.file_name, page].filter(Boolean).join(" · ")}
+          {citation.section_titles.length > 0 && (
+            <>
+              <br />
+              {citation.section_titles.join(" › ")}
+            </>
+          )}
+        </>
+      }
+    >
+      <button
+        type="button"
+        className={styles.chip}
+        aria-label={t("chat.citation", { number, file: [citation.file_name, page].filter(Boolean).join(", ") })}
+        onClick={() => onOpen(citation)}
+      >
+        {number}
+      </button>
+    </Tooltip>
+  );
+}

@@ -1,0 +1,142 @@
+import { DeleteOutlined, SearchOutlined } from "@ant-design/icons";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { App, Button, Input, Pagination, Progress, Segmented } from "antd";
+import { useDeferredValue, useEffect, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { Link } from "react-router";
+import { type ClewFile, api } from "../api/client";
+import { FILES_PER_PAGE, type FileStatus, filesQuery, kbsQuery } from "../api/queries";
+import { Empty, Failure, Loading, useErrorText } from "../app/State";
+import { bytes } from "./format";
+import styles from "./kbs.module.css";
+
+export function FileList({ kbId }: { kbId: string }) {
+  const { t } = useTranslation();
+  const queries = useQueryClient();
+  const [text, setText] = useState("");
+  const [status, setStatus] = useState<FileStatus | null>(null);
+  const [page, setPage] = useState(1);
+  const files = useQuery(filesQuery(kbId, { page, text: useDeferredValue(text), status }));
+  const running = files.data?.items.filter((file) => file.status === "processing").length ?? 0;
+  // Whenever a file is done, the counts of its knowledge base have changed.
+  useEffect(() => {
+    void queries.invalidateQueries({ queryKey: kbsQuery.queryKey });
+  }, [running, queries]);
+
+  if (files.error) return <Failure error={files.error} onRetry={() => void files.refetch()} />;
+  if (files.isPending) return <Loading />;
+  const { items, total } = files.data;
+  const filtered = text !== "" || status !== null;
+  if (total === 0 && !filtered) return <Empty title={t("files.empty")} text={t("files.emptyText")} />;
+  return (
+    <section>
+      <div className={styles.filters}>
+        <Input
+          className={styles.search}
+          prefix={<SearchOutlined aria-hidden />}
+          allowClear
+          aria-label={t("files.search")}
+          placeholder={t("files.search")}
+          value={text}
+          onChange={(event) => {
+            setText(event.target.value);
+            setPage(1);
+          }}
+        />
+        <Segmented<FileStatus | "all">
+          value={status ?? "all"}
+          onChange={(value) => {
+            setStatus(value === "all" ? null : value);
+            setPage(1);
+          }}
+          options={[
+            { value: "all", label: t("files.all") },
+            ...(["completed", "processing", "failed"] as const).map((value) => ({ value, label: t(`files.status.${value}`) })),
+          ]}
+        />
+        <span className="quiet">{t("files.total", { count: total })}</span>
+      </div>
+      {total === 0 && <Empty title={t("files.noMatch")} />}
+      <ul className={styles.files}>
+        {items.map((file) => (
+          <FileRow key={file.file_id} file={file} />
+        ))}
+      </ul>
+      {total > FILES_PER_PAGE && (
+        <Pagination
+          align="center"
+          current={page}
+          pageSize={FILES_PER_PAGE}
+          total={total}
+          showSizeChanger={false}
+          onChange={setPage}
+        />
+      )}
+    </section>
+  );
+}
+
+function FileRow({ file }: { file: ClewFile }) {
+  const { t, i18n } = useTranslation();
+  const { modal } = App.useApp();
+  const remove = useDeleteFile(file);
+  const meta = [bytes(file.size, i18n.language), file.pages !== null ? t("files.pages", { count: file.pages }) : ""];
+  const askToDelete = () =>
+    modal.confirm({
+      title: t("files.deleteTitle", { name: file.name }),
+      content: t("files.deleteText"),
+      okText: t("app.delete"),
+      cancelText: t("app.cancel"),
+      okButtonProps: { danger: true },
+      onOk: () => remove.mutateAsync().catch(() => undefined),
+    });
+  return (
+    <li className={styles.file} data-status={file.status}>
+      <div className={styles.fileMain}>
+        <Link to={`/kbs/${file.kb_id}/files/${file.file_id}`}>{file.name}</Link>
+        <span className="quiet">{meta.filter(Boolean).join(" · ")}</span>
+        {file.status === "failed" && <span className={styles.reason}>{file.reason}</span>}
+      </div>
+      <FileState file={file} />
+      <Button
+        type="text"
+        size="small"
+        icon={<DeleteOutlined />}
+        aria-label={`${t("files.delete")}: ${file.name}`}
+        onClick={askToDelete}
+      />
+    </li>
+  );
+}
+
+export function FileState({ file }: { file: ClewFile }) {
+  const { t } = useTranslation();
+  if (file.status !== "processing") {
+    return (
+      <span className={styles.state} data-status={file.status}>
+        {t(`files.status.${file.status}`)}
+      </span>
+    );
+  }
+  const stage = t(`files.stage.${file.stage || "queued"}` as "files.stage.parse", { defaultValue: file.stage });
+  return (
+    <span className={styles.progress}>
+      <span className="quiet">{stage}</span>
+      <Progress percent={Math.round(file.progress * 100)} size="small" aria-label={`${file.name}: ${stage}`} />
+    </span>
+  );
+}
+
+export function useDeleteFile(file: Pick<ClewFile, "file_id" | "kb_id">) {
+  const { message } = App.useApp();
+  const errorText = useErrorText();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: () => api.DELETE("/api/v1/files/{file_id}", { params: { path: { file_id: file.file_id } } }),
+    onSuccess: () => {
+      void queries.invalidateQueries({ queryKey: ["files", file.kb_id] });
+      void queries.invalidateQueries({ queryKey: kbsQuery.queryKey });
+    },
+    onError: (error) => message.error(errorText(error)),
+  });
+}

@@ -1,0 +1,66 @@
+import { ArrowLeftOutlined, DeleteOutlined, DownloadOutlined } from "@ant-design/icons";
+import { useQuery } from "@tanstack/react-query";
+import { App, Button } from "antd";
+import { useTranslation } from "react-i18next";
+import { Link, useNavigate, useParams } from "react-router";
+import type { ClewFile } from "../api/client";
+import { fileQuery, kbQuery } from "../api/queries";
+import { Failure, Loading } from "../app/State";
+import { DocumentView } from "../documents/DocumentView";
+import { FileState, useDeleteFile } from "./FileList";
+import { bytes } from "./format";
+import styles from "./kbs.module.css";
+
+export default function FilePage() {
+  const { t } = useTranslation();
+  const { kbId = "", fileId = "" } = useParams();
+  const kb = useQuery(kbQuery(kbId));
+  const file = useQuery(fileQuery(fileId));
+  if (file.error) return <Failure error={file.error} onRetry={() => void file.refetch()} />;
+  return (
+    <div className={styles.filePage}>
+      <header className={styles.filePageHead}>
+        <Link className="crumb" to={`/kbs/${kbId}`}>
+          <ArrowLeftOutlined /> {kb.data?.name ?? t("kbs.title")}
+        </Link>
+        {file.data && <Head file={file.data} />}
+      </header>
+      {file.data ? <DocumentView file={file.data} citation={null} /> : <Loading />}
+    </div>
+  );
+}
+
+function Head({ file }: { file: ClewFile }) {
+  const { t, i18n } = useTranslation();
+  const { modal } = App.useApp();
+  const navigate = useNavigate();
+  const remove = useDeleteFile(file);
+  const meta = [bytes(file.size, i18n.language), file.pages !== null ? t("files.pages", { count: file.pages }) : ""];
+  const askToDelete = () =>
+    modal.confirm({
+      title: t("files.deleteTitle", { name: file.name }),
+      content: t("files.deleteText"),
+      okText: t("app.delete"),
+      cancelText: t("app.cancel"),
+      okButtonProps: { danger: true },
+      onOk: () =>
+        remove
+          .mutateAsync()
+          .then(() => navigate(`/kbs/${file.kb_id}`))
+          .catch(() => undefined),
+    });
+  return (
+    <div className={styles.fileHead}>
+      <div className={styles.fileHeadMain}>
+        <h1>{file.name}</h1>
+        <p className="quiet">{meta.filter(Boolean).join(" · ")}</p>
+        {file.status === "failed" && <p className={styles.reason}>{file.reason}</p>}
+      </div>
+      <FileState file={file} />
+      <a href={`/api/v1/files/${encodeURIComponent(file.file_id)}/original`} download={file.name} aria-label={t("document.download")}>
+        <Button type="text" icon={<DownloadOutlined />} tabIndex={-1} aria-hidden title={t("document.download")} />
+      </a>
+      <Button type="text" icon={<DeleteOutlined />} aria-label={t("files.delete")} title={t("files.delete")} onClick={askToDelete} />
+    </div>
+  );
+}

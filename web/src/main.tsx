@@ -1,0 +1,57 @@
+import { XProvider } from "@ant-design/x";
+import { QueryClientProvider } from "@tanstack/react-query";
+import { App as AntApp } from "antd";
+import enUS from "antd/locale/en_US";
+import zhCN from "antd/locale/zh_CN";
+import { StrictMode, lazy, useMemo } from "react";
+import { createRoot } from "react-dom/client";
+import { Navigate, RouterProvider, createBrowserRouter } from "react-router";
+import { createQueryClient } from "./api/queries";
+import { NotFound } from "./app/NotFound";
+import { Shell } from "./app/Shell";
+import "./app/app.css";
+import { PreferencesProvider, usePreferences } from "./app/preferences";
+import { themeFor } from "./app/theme";
+import { firstLanguage, startTexts } from "./i18n";
+
+const ChatPage = lazy(() => import("./chat/ChatPage"));
+const KbListPage = lazy(() => import("./kbs/KbListPage"));
+const KbPage = lazy(() => import("./kbs/KbPage"));
+const FilePage = lazy(() => import("./kbs/FilePage"));
+
+const router = createBrowserRouter([
+  {
+    element: <Shell />,
+    children: [
+      { index: true, element: <Navigate to="/chat" replace /> },
+      { path: "chat/:conversationId?", element: <ChatPage /> },
+      { path: "kbs", element: <KbListPage /> },
+      { path: "kbs/:kbId", element: <KbPage /> },
+      { path: "kbs/:kbId/files/:fileId", element: <FilePage /> },
+      { path: "*", element: <NotFound /> },
+    ],
+  },
+]);
+
+function Root() {
+  const { dark, language } = usePreferences();
+  const theme = useMemo(() => themeFor(dark), [dark]);
+  return (
+    <XProvider theme={theme} locale={language === "zh" ? zhCN : enUS}>
+      <AntApp style={{ height: "100%" }}>
+        <RouterProvider router={router} />
+      </AntApp>
+    </XProvider>
+  );
+}
+
+await startTexts(firstLanguage());
+createRoot(document.getElementById("root")!).render(
+  <StrictMode>
+    <QueryClientProvider client={createQueryClient()}>
+      <PreferencesProvider>
+        <Root />
+      </PreferencesProvider>
+    </QueryClientProvider>
+  </StrictMode>,
+);
