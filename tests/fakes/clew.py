@@ -463,7 +463,7 @@ def _read(stored: _Stored) -> None:
                 len(text), (region,) if region else (),
             )
         )  # fmt: skip
-    stored.file = replace(stored.file, pages=len(pages) if stored.file.media_type == "application/pdf" else None)
+    stored.file = replace(stored.file, pages=max((region.page for _, region in pages if region), default=None))
 
 
 def _text_pages(data: bytes) -> list[tuple[str, Region | None]]:

@@ -30,8 +30,8 @@ _PROBLEM: dict[int | str, dict[str, Any]] = {
 }
 
 
-def create_app(clew: Clew, *, max_file_bytes: int = 200_000_000, page_folder: Path = page.FOLDER) -> FastAPI:
-    """The ASGI application. ``clew`` stays the caller's to close."""
+def create_app(clew: Clew | None, *, max_file_bytes: int = 200_000_000, page_folder: Path = page.FOLDER) -> FastAPI:
+    """The ASGI application. ``clew`` stays the caller's to close; without one the routes can only be described."""
     app = FastAPI(
         title="Clew",
         version=__version__,
