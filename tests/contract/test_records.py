@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -17,34 +16,8 @@ from clew.storage.base import Conversation, Message
 from clew.storage.records import SqlRecords
 from clew.types import FileStatus
 from fakes import samples
-from fakes.postgres import Postgres, postgres_server
 
 T = TypeVar("T")
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Postgres]:
-    with postgres_server() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def migrated(postgres: Postgres) -> str:
-    """An empty database with the newest schema, to copy."""
-    name = postgres.new_database()
-    SqlRecords.open(postgres.url(name)).close()
-    return name
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path}/data/clew.db"
-        return
-    postgres: Postgres = request.getfixturevalue("postgres")
-    name = postgres.new_database(request.getfixturevalue("migrated"))
-    yield postgres.url(name)
-    postgres.drop_database(name)
 
 
 @pytest.fixture
