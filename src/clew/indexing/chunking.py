@@ -20,6 +20,9 @@ from clew.indexing.fragments import CountTokens, Fragment, Tokenizer, TokenOffse
 from clew.indexing.sections import titles_by_path
 from clew.types import Block, BlockType, ChildChunk, ParentChunk, ParsedFile, Region
 
+# Up to this share of a limit the sum of the parts' tokens is taken for the whole's; it differs by a few. Beyond it the
+# whole is counted: tokenising is most of the work of chunking.
+_SURE = 0.85
 # A parent that is this full may end early at a block that its hash picks (one in four). The same blocks are picked
 # whatever stands before them, so an insertion moves the ends of a few parents and not of all that follow.
 _ANCHOR_FROM = 0.6
@@ -41,7 +44,8 @@ def chunk_file(
     """Parents and children of a file whose sections are built, both in reading order.
 
     A parent lies inside one section and has at most ``parent_tokens``, a child inside one parent and at most
-    ``child_tokens`` (both as ``count_tokens`` counts). Text that
+    ``child_tokens`` (both as ``count_tokens`` counts; a chunk's ``tokens`` are exact near its limit, else the sum of
+    its sentences'). Text that
     follows text in the same parent begins with up to ``overlap_tokens`` of what came before; rows of tables and code
     never repeat, instead a part of a table repeats the caption, unit line and header rows.
 
@@ -184,15 +188,17 @@ def _pack(
             size += cost
             end += 1
         text = packer.text(start, end, head)
-        tokens = tokenizer.count(text)
-        while tokens > limit and (end - start > 1 or head is not _NO_HEAD):
-            # The whole has more tokens than its parts promised.
-            if end - start > 1:
-                end = _moved_back(fragments, start, end, tokens - limit)
-            else:
-                head = _NO_HEAD
-            text = packer.text(start, end, head)
+        tokens = size
+        if size > _SURE * limit:
             tokens = tokenizer.count(text)
+            while tokens > limit and (end - start > 1 or head is not _NO_HEAD):
+                # The whole has more tokens than its parts promised.
+                if end - start > 1:
+                    end = _moved_back(fragments, start, end, tokens - limit)
+                else:
+                    head = _NO_HEAD
+                text = packer.text(start, end, head)
+                tokens = tokenizer.count(text)
         yield start, end, head, text, tokens
         start = end
 

@@ -7,6 +7,7 @@ the limit, else exactly between two tokens.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -27,6 +28,8 @@ _ENDS_LIKE_SENTENCE = re.compile(r"[。！？；;!?]$|[a-z]{2,}\.$")
 _MAX_CAPTION_CHARS = 100
 _MAX_CAPTION_LINES = 2
 _PART_MARGIN = 2
+_LINE = re.compile(r"[^\n]*\S[^\n]*")
+_ONE_PASS_CHARS = 50_000
 # A paragraph or list of less than this share of a child is one fragment: to split it buys nothing.
 _SMALL_SHARE = 5
 
@@ -39,9 +42,9 @@ class Lead:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Fragment:
-    """An indivisible piece of a section's text.
+    """An indivisible piece of a section's text. Never changed once it is made (not frozen: there are many of them).
 
     ``separator`` stands before it unless it begins a chunk; ``unit`` numbers the paragraph, list, table or code that
     it belongs to, ``unit_tokens`` is that unit's size; ``blocks`` are the blocks that its text comes from.
@@ -132,49 +135,41 @@ def _drafts(members: tuple[Block, ...], tokenizer: Tokenizer, limit: int) -> Ite
     if block.type is BlockType.TABLE and block.table is not None:
         yield from _table_drafts(members, block.table, tokenizer, limit)
         return
-    if block.type is not BlockType.CODE:
-        tokens = tokenizer.count(block.text)
-        if tokens <= limit // _SMALL_SHARE:
-            yield _Draft(block.text, tokens, "", (block,))
-            return
-    for text, separator in _pieces(block, tokenizer, limit):
-        yield from _within(text, separator, (block,), tokenizer, limit)
-
-
-def _pieces(block: Block, tokenizer: Tokenizer, limit: int) -> Iterator[tuple[str, str]]:
-    """A block's text in pieces, each with the white space before it."""
     text = block.text
-    if block.type is BlockType.CODE:
-        if tokenizer.count(text) <= limit:
-            yield text, ""
-        else:
-            yield from _lines(text)
-        return
-    if block.type in (BlockType.LIST, BlockType.TABLE):
-        yield from _lines(text)
-        return
+    # One pass over the whole block tells the size of each piece; a huge block is counted piece by piece.
+    starts = [start for start, _ in tokenizer.offsets(text)] if len(text) <= _ONE_PASS_CHARS else None
+    if starts is not None:
+        whole = limit - _PART_MARGIN if block.type is BlockType.CODE else limit // _SMALL_SHARE
+        if len(starts) <= whole:
+            yield _Draft(text, len(starts), "", (block,))
+            return
     done = 0
-    for _, end in sentence_spans(text):
-        piece = text[done:end]
-        stripped = piece.lstrip()
-        if stripped:
-            yield stripped, piece[: len(piece) - len(stripped)]
-            done = end
-    rest = text[done:]
-    if rest.strip():
-        stripped = rest.lstrip()
-        yield stripped, rest[: len(rest) - len(stripped)]
-
-
-def _lines(text: str) -> Iterator[tuple[str, str]]:
-    """Lines with the line breaks before them; empty lines become part of the break."""
-    separator = ""
-    for line in text.split("\n"):
-        if line.strip():
-            yield line, separator
-            separator = "\n"
+    for start, end in _spans(block):
+        piece, separator = text[start:end], text[done:start]
+        tokens = limit + 1 if starts is None else bisect_left(starts, end) - bisect_left(starts, start)
+        if tokens <= limit - _PART_MARGIN:
+            yield _Draft(piece, tokens, separator, (block,))
         else:
-            separator += "\n"
+            yield from _within(piece, separator, (block,), tokenizer, limit)
+        done = end
+
+
+def _spans(block: Block) -> list[tuple[int, int]]:
+    """Where a block may be cut: spans of its sentences, or of the lines of code, lists and tables.
+
+    Between them is white space only.
+    """
+    text = block.text
+    if block.type in (BlockType.CODE, BlockType.LIST, BlockType.TABLE):
+        return [match.span() for match in _LINE.finditer(text)]
+    spans: list[tuple[int, int]] = []
+    done = 0
+    for _, end in [*sentence_spans(text), (len(text), len(text))]:
+        piece = text[done:end]
+        if piece.strip():
+            spans.append((done + len(piece) - len(piece.lstrip()), done + len(piece.rstrip())))
+            done = end
+    return spans
 
 
 def _within(text: str, separator: str, blocks: tuple[Block, ...], tokenizer: Tokenizer, limit: int) -> Iterator[_Draft]:

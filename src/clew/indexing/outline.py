@@ -22,7 +22,7 @@ _KNOWN_TITLE = re.compile(
     re.I,
 )
 _SECTION_RANK = 3
-_KNOWN_RANK = 2
+_TOP = 0  # as high as the highest numbered heading of the text
 _EMPHASIS_RANK = 13
 _CAPITALS_RANK = 3
 _ANY_SPACE = re.compile(r"\s+")
@@ -51,6 +51,8 @@ def heading_levels(lines: Sequence[Line], *, emphasised: bool = False) -> dict[i
         for index in _entries(run, ranks, at_end=run[-1] == len(lines) - 1):
             del ranks[index]
     _drop_announced(lines, ranks)
+    top = min((rank for rank in ranks.values() if rank != _TOP), default=_TOP)
+    ranks = {index: top if rank == _TOP else rank for index, rank in ranks.items()}
     levels = dense_levels(ranks.values())
     return {index: levels[rank] for index, rank in ranks.items()}
 
@@ -68,7 +70,7 @@ def _rank(line: Line, emphasised: bool) -> int | None:
     if not line.alone or not is_heading_like(text, numbered=False):
         return None
     if _KNOWN_TITLE.match(text) or is_toc_title(text):
-        return _KNOWN_RANK
+        return _TOP
     words = re.findall(r"[A-Za-z]{2,}", text)
     if len(words) >= 2 and text.upper() == text and not re.search(r"[\u3400-\u9fff]", text):
         return _CAPITALS_RANK
