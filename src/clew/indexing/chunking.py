@@ -279,7 +279,8 @@ class _ChildPacker:
         clause = _CLAUSE_START.search(before.text, max(len(before.text) - reach, 1))
         if not clause or clause.end() >= len(before.text):
             return _NO_HEAD
-        return _Head(self.overlap, "", self.spans[start - 1][0] + clause.end(), start - 1)
+        share = (len(before.text) - clause.end()) / len(before.text)
+        return _Head(int(share * before.tokens) + 1, "", self.spans[start - 1][0] + clause.end(), start - 1)
 
     def text(self, start: int, end: int, head: _Head) -> str:
         begin = self.spans[start][0] if head.start is None else head.start

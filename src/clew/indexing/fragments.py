@@ -25,6 +25,7 @@ _CAPTION_MARK = re.compile(
     re.I,
 )
 _ENDS_LIKE_SENTENCE = re.compile(r"[。！？；;!?]$|[a-z]{2,}\.$")
+_TICK_BOXES = re.compile("[□√☑☐☒✓✔].{0,6}(?:适用|是|否)|^(?:不适用|无|None|Not applicable)")
 _MAX_CAPTION_CHARS = 100
 _MAX_CAPTION_LINES = 2
 _PART_MARGIN = 2
@@ -125,7 +126,7 @@ def _units(blocks: Sequence[Block]) -> Iterator[tuple[Block, ...]]:
 def is_caption(block: Block) -> bool:
     """Whether a block may be the caption or unit line of the table that follows it."""
     text = block.text
-    if block.type is not BlockType.PARAGRAPH or len(text) > _MAX_CAPTION_CHARS:
+    if block.type is not BlockType.PARAGRAPH or len(text) > _MAX_CAPTION_CHARS or _TICK_BOXES.search(text):
         return False
     return bool(_CAPTION_MARK.search(text)) or not _ENDS_LIKE_SENTENCE.search(text)
 
@@ -209,7 +210,9 @@ def _part(
     window: str, begin: int, offsets: Sequence[tuple[int, int]], first: int, tokenizer: Tokenizer, limit: int
 ) -> tuple[int, int]:
     """End and size of the part that begins at ``begin``, whose first token is ``offsets[first]``."""
-    take = min(limit, len(offsets) - first)
+    left = len(offsets) - first
+    # What is left for two parts is halved, so that no crumb remains.
+    take = min(limit, left) if not limit < left <= 2 * limit else (left + 1) // 2
     while True:
         behind = first + take
         end = offsets[behind][0] if behind < len(offsets) else len(window)

@@ -20,6 +20,7 @@ __all__ = [
     "BlockBuilder",
     "Parser",
     "clean_text",
+    "collapse",
     "content_hash",
     "detect_language",
     "file_stem",
@@ -48,6 +49,8 @@ _ODD_SPACES = re.compile("[\u00a0\u2000-\u200a\u202f\u205f]")
 _RADICALS = re.compile("[\u2e80-\u2fdf\uf900-\ufaff]")
 _SPACE_RUN = re.compile(r"[ \t\u3000]+")
 _ANY_SPACE = re.compile(r"\s+")
+_WIDE = "\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
+_WIDE_BREAK = re.compile(f"(?<=[{_WIDE}])[ \\t]*\\n\\s*(?=[{_WIDE}])")
 _ONLY_RULES = re.compile(r"[\s_\-=*~\u2013\u2014\u2500-\u257f]{3,}")
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]")
 _COVER_LINE = re.compile(
@@ -72,7 +75,14 @@ def clean_text(text: str) -> str:
 
 def one_line(text: str) -> str:
     """``clean_text`` with every run of white space as one space, stripped."""
-    return _ANY_SPACE.sub(" ", clean_text(text)).strip()
+    return collapse(clean_text(text)).strip()
+
+
+def collapse(text: str) -> str:
+    """Runs of white space as one space; a line break between Chinese characters as nothing."""
+    if "\n" in text:
+        text = _WIDE_BREAK.sub("", text)
+    return _ANY_SPACE.sub(" ", text)
 
 
 def flowing(text: str) -> str:
@@ -229,7 +239,7 @@ class BlockBuilder:
     def heading(self, text: str, level: int, page: int | None = None, bbox: BBox | None = None) -> None:
         """A heading; levels outside 1 to 9 are brought inside."""
         level = min(max(level, 1), MAX_HEADING_LEVEL)
-        self._add(BlockType.HEADING, one_line(text), page, bbox, level=level)
+        self._add(BlockType.HEADING, one_line(text.replace("\n", " ")), page, bbox, level=level)
 
     def paragraph(self, text: str, page: int | None = None, bbox: BBox | None = None) -> None:
         """A paragraph; line breaks inside it are kept, so join wrapped lines first (:func:`join_lines`)."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from charset_normalizer import from_bytes
@@ -72,7 +73,8 @@ class Decoded:
 def decode_text(data: bytes, name: str, declared: str | None = None) -> Decoded:
     """The text of a file.
 
-    ``declared`` is what the file or its sender claims (a header, a meta tag); it is believed where the bytes agree.
+    ``declared`` is what the file or its sender claims (a header, a meta tag); it is believed where the bytes agree,
+    except that the text decides between the Chinese encodings, whose bytes nearly always agree with each other.
 
     Raises:
         UnsupportedFileError: the bytes are not text.
@@ -80,26 +82,26 @@ def decode_text(data: bytes, name: str, declared: str | None = None) -> Decoded:
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return _checked(_lenient(data[len(mark) :], encoding), name)
-    wide = _utf16_without_mark(data)
-    if wide is not None:
-        return wide
-    utf8 = _utf8(data)
-    if utf8 is not None:
-        return _checked(utf8, name)
-    if declared:
-        believed = _as_declared(data, declared)
-        if believed is not None:
-            return _checked(believed, name)
-    chinese = _chinese(data)
-    if chinese is not None:
-        return _checked(chinese, name)
-    western = _western(data)
-    if western is not None:
-        return _checked(western, name)
+    claimed = _NAMES.get((declared or "").strip().lower(), (declared or "").strip().lower())
+    steps: tuple[Callable[[], Decoded | None], ...] = (
+        lambda: _utf16_without_mark(data),
+        lambda: _utf8(data),
+        lambda: _as_declared(data, claimed) if claimed not in _CHINESE else None,
+        lambda: _chinese(data),
+        lambda: _as_declared(data, claimed),
+        lambda: _western(data),
+        lambda: _by_statistics(data),
+    )
+    for step in steps:
+        decoded = step()
+        if decoded is not None:
+            return _checked(decoded, name)
+    raise _binary(name)
+
+
+def _by_statistics(data: bytes) -> Decoded | None:
     match = from_bytes(data).best()
-    if match is None or "\x00" in str(match):
-        raise _binary(name)
-    return _checked(Decoded(str(match), match.encoding), name)
+    return None if match is None or "\x00" in str(match) else Decoded(str(match), match.encoding)
 
 
 def _lenient(data: bytes, encoding: str) -> Decoded:
@@ -121,9 +123,10 @@ def _utf8(data: bytes) -> Decoded | None:
 
 
 def _as_declared(data: bytes, declared: str) -> Decoded | None:
-    name = _NAMES.get(declared.strip().lower(), declared.strip())
+    if not declared:
+        return None
     try:
-        decoded = _lenient(data, codecs.lookup(name).name)
+        decoded = _lenient(data, codecs.lookup(declared).name)
     except (LookupError, ValueError):
         return None
     return decoded if decoded.replaced <= _FEW * len(decoded.text) else None

@@ -39,7 +39,8 @@ def table_from_cells(rows: Sequence[Sequence[Cell]], *, header_rows: int | None 
     grid, spans = _placed(rows)
     _join_signs(grid)
     if header_rows is None:
-        marked = _leading(all(cell.header for cell in row if cell.text.strip()) for row in rows if row)
+        shown = [(i, [cell for cell in row if cell.text.strip()]) for i, row in enumerate(rows)]
+        marked = _leading((i, all(cell.header for cell in row)) for i, row in shown if row)
         header_rows = marked if 0 < marked < len(rows) else guess_header_rows(grid)
     return make_table(grid, header_rows=header_rows, spans=spans)
 
@@ -97,10 +98,14 @@ def guess_header_rows(grid: Sequence[Sequence[str]]) -> int:
     Years and dates are no numbers here. A table of words has one header row; one whose first row holds numbers
     (a form: name, value, name, value) has none.
     """
-    for index, row in enumerate(grid[: _MAX_HEADER_ROWS + 1]):
-        if any(is_data_number(cell) for cell in row):
-            return index
-    return 1 if len(grid) > 1 else 0
+    filled = [index for index, row in enumerate(grid) if any(row)]
+    for at, index in enumerate(filled[: _MAX_HEADER_ROWS + 1]):
+        if any(is_data_number(cell) for cell in grid[index]):
+            # "Operating expenses:" alone in its row belongs to the rows below it.
+            while at and not any(grid[filled[at - 1]][1:]):
+                at -= 1
+            return filled[at - 1] + 1 if at else 0
+    return filled[0] + 1 if len(filled) > 1 else 0
 
 
 def is_data_number(text: str) -> bool:
@@ -111,10 +116,11 @@ def is_data_number(text: str) -> bool:
     return bool(_NUMBER.fullmatch(text)) and not _YEAR_OR_DATE.fullmatch(text)
 
 
-def _leading(flags: Iterable[bool]) -> int:
-    count = 0
-    for flag in flags:
+def _leading(flags: Iterable[tuple[int, bool]]) -> int:
+    """One past the index of the last of the leading true flags."""
+    end = 0
+    for index, flag in flags:
         if not flag:
             break
-        count += 1
-    return count
+        end = index + 1
+    return end

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from lxml import etree
 
 from clew.errors import DamagedFileError, EmptyFileError
-from clew.indexing.parsers.base import BlockBuilder, clean_text, one_line
+from clew.indexing.parsers.base import BlockBuilder, clean_text, collapse, one_line
 from clew.indexing.parsers.encodings import decode_text
 from clew.indexing.parsers.grids import Cell, table_from_cells
 from clew.indexing.parsers.html_dom import (
@@ -35,6 +35,8 @@ from clew.types import ParsedFile
 MEDIA_TYPE = "text/html"
 
 _META_CHARSET = re.compile(rb"""<meta[^>]{0,300}?charset\s*=\s*["']?\s*([\w.:-]+)""", re.I)
+_GROUPING_TAG = re.compile(r"</?(?:div|span|font|section|article|center|b|i|em|strong|a|u|small|big)\b[^>]*>", re.I)
+_TOO_DEEP = etree.ErrorTypes.ERR_RESOURCE_LIMIT
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _NAVIGATION = re.compile(
@@ -79,8 +81,13 @@ def _tree(text: str) -> etree._Element | None:
             return etree.fromstring(_XML_DECLARATION.sub("", text).encode(), parser)
         except etree.XMLSyntaxError:
             pass
+    text = _XML_DECLARATION.sub("", text)
     html = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True, no_network=True)
-    return etree.fromstring(_XML_DECLARATION.sub("", text).encode() or b"<p/>", html)
+    root = etree.fromstring(text.encode() or b"<p/>", html)
+    if any(error.type == _TOO_DEEP for error in html.error_log):
+        # The library stops reading at its limit of nesting; without elements that only group, the text is all there.
+        root = etree.fromstring(_GROUPING_TAG.sub(" ", text).encode() or b"<p/>", html)
+    return root
 
 
 def _title(root: etree._Element | None) -> str:
@@ -207,7 +214,7 @@ class _Walker:
 
     def _text(self, text: str | None) -> None:
         if text:
-            self._line.append((re.sub(r"\s+", " ", text), self._styles[-1]))
+            self._line.append((collapse(text), self._styles[-1]))
 
     def _flush(self) -> None:
         line, self._line = self._line, []

@@ -16,6 +16,7 @@ from clew.types import Table
 _MIN_MARKED = 3
 _MIN_EMPHASISED = 3
 _MAX_JOINED = 3
+_BARE_NUMBER_CHARS = 12
 _PAGE_NUMBER = re.compile(r"^(?:-\s*)?(?:page\s*)?[\divx]{1,5}(?:\s*-)?$", re.I)
 
 
@@ -144,7 +145,8 @@ def _is_emphasised(item: Item, usual: float) -> bool:
     if item.kind is Kind.HEADING:
         return True
     if item.kind is not Kind.TEXT or not is_heading_like(item.text) or item.text.startswith(("(", "（")):
-        return numbering_level(item.text) is not None and item.style.bold and is_heading_like(item.text)
+        numbered = numbering_level(item.text) is not None and item.style.bold
+        return numbered and is_heading_like(item.text) and _is_wordy(item.text)
     larger = usual > 0 and item.style.size >= 1.15 * usual
     underlined = item.style.underline and item.style.italic
     return (item.style.bold or larger or underlined) and _is_wordy(item.text)
@@ -179,6 +181,7 @@ def _joined(items: Sequence[Item], usual: float) -> list[Item]:
             and _is_emphasised(before, usual)
             and item.style == before.style
             and numbering_level(item.text) is None
+            and (numbering_level(before.text) is None or len(before.text) <= _BARE_NUMBER_CHARS)
             and is_heading_like(f"{before.text} {item.text}")
         ):
             joined[-1] = replace(before, text=f"{before.text} {item.text}")
