@@ -29,7 +29,7 @@ function pdfData(): Plugin {
 
 export default defineConfig({
   plugins: [react(), pdfData()],
-  build: { outDir: page, emptyOutDir: true, target: "es2022", chunkSizeWarningLimit: 900, manifest: "manifest.json" },
+  build: { outDir: page, emptyOutDir: true, target: "es2022", chunkSizeWarningLimit: 900, manifest: "manifest.json", license: { fileName: "licenses.md" } },
   server: {
     proxy: {
       "/api": {

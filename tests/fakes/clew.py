@@ -357,7 +357,7 @@ class FakeClew:
             "section_titles": list(hit.section_titles),
             "page": hit.page,
             "regions": to_json(child.regions),
-            "quote": re.split(r"(?<=[。！？])|(?<=[.!?])\s", hit.text)[0][:200],
+            "quote": re.split(r"(?<=[。！？])|(?<=[.!?])\s", hit.text)[0][:2000],
             "text": hit.text,
         }
 

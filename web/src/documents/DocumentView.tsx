@@ -58,6 +58,7 @@ export function DocumentView({ file, citation, extra }: DocumentViewProps) {
               url={`${url}?v=${file.version}`}
               page={citation?.page ?? null}
               regions={citation?.regions ?? NO_REGIONS}
+              quote={citation?.quote ?? ""}
             />
           </Suspense>
         )}

@@ -5,6 +5,7 @@ import { useTranslation } from "react-i18next";
 import type { Citation } from "../api/client";
 import { Failure, Loading } from "../app/State";
 import styles from "./documents.module.css";
+import { type Box, quoteBoxes } from "./quoteBoxes";
 import { type PDFDocumentProxy, TextLayer, openPdf } from "./pdf";
 
 type Region = Citation["regions"][number];
@@ -19,10 +20,12 @@ export interface PdfViewProps {
   page: number | null;
   /** What to mark; rectangles in PDF points from the top left. */
   regions: readonly Region[];
+  /** The sentence to mark more strongly where it is found on the marked pages. */
+  quote: string;
 }
 
 /** All pages in one scroll; only those near the window are drawn. */
-export default function PdfView({ url, page, regions }: PdfViewProps) {
+export default function PdfView({ url, page, regions, quote }: PdfViewProps) {
   const { t } = useTranslation();
   const { pdf, sizes, error, measured } = usePdf(url, page ?? 1);
   const box = useRef<HTMLDivElement | null>(null);
@@ -93,6 +96,7 @@ export default function PdfView({ url, page, regions }: PdfViewProps) {
               size={size}
               width={pageWidth}
               regions={regions.filter((region) => region.page === index + 1)}
+              quote={quote}
               onSize={measured}
             />
           ))}
@@ -144,15 +148,18 @@ interface PdfPageProps {
   size: Size;
   width: number;
   regions: readonly Region[];
+  quote: string;
   onSize: (number: number, size: Size) => void;
 }
 
-function PdfPage({ pdf, number, size, width, regions, onSize }: PdfPageProps) {
+function PdfPage({ pdf, number, size, width, regions, quote, onSize }: PdfPageProps) {
   const { t } = useTranslation();
   const frame = useRef<HTMLDivElement | null>(null);
   const canvas = useRef<HTMLCanvasElement | null>(null);
   const text = useRef<HTMLDivElement | null>(null);
   const near = useNear(frame);
+  const [drawn, setDrawn] = useState(0);
+  const [boxes, setBoxes] = useState<readonly Box[]>([]);
   const scale = width / size.width;
 
   useEffect(() => {
@@ -176,20 +183,27 @@ function PdfPage({ pdf, number, size, width, regions, onSize }: PdfPageProps) {
         layer.cancel();
       };
       await Promise.allSettled([task.promise, layer.render()]);
-      if (alive && frame.current) frame.current.dataset["drawn"] = "true";
+      if (alive) setDrawn(width);
     };
     void draw();
     return () => {
       alive = false;
       stop();
+      setDrawn(0);
     };
   }, [near, pdf, number, width, onSize]);
+
+  const marked = regions.length > 0;
+  useEffect(() => {
+    setBoxes(marked && drawn === width && text.current ? quoteBoxes(text.current, quote) : []);
+  }, [marked, drawn, width, quote]);
 
   return (
     <div
       ref={frame}
       className={styles.pdfPage}
       data-page={number}
+      data-drawn={drawn === width}
       role="group"
       aria-label={t("document.page", { page: number })}
       style={{ width, height: size.height * scale, ["--total-scale-factor" as string]: scale, ["--scale-round-x" as string]: "1px", ["--scale-round-y" as string]: "1px" }}
@@ -197,6 +211,9 @@ function PdfPage({ pdf, number, size, width, regions, onSize }: PdfPageProps) {
       {near && <canvas ref={canvas} />}
       {near && <div ref={text} className={styles.textLayer} />}
       {regions.map((region) => region.bbox && <Mark key={JSON.stringify(region.bbox)} box={region.bbox} scale={scale} />)}
+      {boxes.map((box) => (
+        <mark key={JSON.stringify(box)} className={styles.quoteBox} data-quote style={{ ...box }} />
+      ))}
     </div>
   );
 }

@@ -31,17 +31,22 @@ export function piecesOf(text: string, span: Span | null, quote: string): Piece[
   );
 }
 
-/** Where `quote` stands in `text` when differences in white space do not count; in UTF-16 units. */
-function locate(text: string, quote: string): Span | null {
-  const wanted = quote.replace(/\s+/g, "");
+const IGNORED = /[\s|\u00ad]+/g;
+
+/**
+ * Where `quote` stands in `text`, in UTF-16 units. White space does not count, nor do the bars between the cells of a
+ * table row, which the server writes and no page shows.
+ */
+export function locate(text: string, quote: string): Span | null {
+  const wanted = quote.replace(IGNORED, "");
   if (wanted === "") return null;
   const places: number[] = [];
   let dense = "";
   for (let at = 0; at < text.length; at += 1) {
-    if (!/\s/.test(text[at] ?? "")) {
-      dense += text[at];
-      places.push(at);
-    }
+    const unit = text[at] ?? "";
+    if (unit.replace(IGNORED, "") === "") continue;
+    dense += unit;
+    places.push(at);
   }
   const at = dense.indexOf(wanted);
   if (at < 0) return null;

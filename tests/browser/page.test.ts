@@ -1,0 +1,244 @@
+import axe from "axe-core";
+import type { Browser, Page } from "playwright-core";
+import { MARKDOWN, PDF, type RunningServer, demoFile, launch, openPage, problems, startServer, textFile } from "./harness";
+
+const QUESTION = "What were the total expenses for OIG operations in 2023?";
+
+let server: RunningServer;
+let browser: Browser;
+let page: Page;
+
+beforeAll(async () => {
+  [server, browser] = await Promise.all([startServer(), launch()]);
+  page = await openPage(browser, server.url);
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+afterEach(() => expect(problems(page)).toEqual([]));
+
+/** The first citation of the conversation shown that lies in the PDF. */
+async function citation(): Promise<{ quote: string }> {
+  const id = page.url().split("/").at(-1);
+  const messages = (await (await fetch(`${server.url}/api/v1/conversations/${id}/messages`)).json()) as {
+    content: string;
+    usage: { citations: { number: number; file_name: string; quote: string }[] };
+  }[];
+  const { content, usage } = messages[1]!;
+  const cited = [...content.matchAll(/\[(\d+)\]/g)].map((match) => Number(match[1]));
+  return cited.flatMap((number) => usage.citations.filter((one) => one.number === number)).find((one) => one.file_name === PDF)!;
+}
+
+async function seriousIssues(on: Page): Promise<string[]> {
+  await on.evaluate(axe.source);
+  return on.evaluate(async () => {
+    const { violations, passes } = await (window as unknown as { axe: typeof import("axe-core") }).axe.run();
+    if (passes.length < 10) return ["axe saw hardly anything of the page"];
+    return violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`);
+  });
+}
+
+describe("documents", () => {
+  it("a new person is led to create a knowledge base", async () => {
+    await page.getByText("There are no documents yet").waitFor();
+    await page.getByRole("link", { name: "Create a knowledge base" }).click();
+    await page.getByRole("button", { name: "New knowledge base" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
+    await page.getByText("Give it a name.").waitFor();
+    await page.getByLabel("Name").fill("Public documents");
+    await page.getByLabel("Name").press("Enter");
+    await page.getByRole("heading", { name: "Public documents" }).waitFor();
+    await page.getByText("No documents yet").waitFor();
+  });
+
+  it("a name that is taken is refused beside the field", async () => {
+    await page.goto(`${server.url}/kbs`);
+    await page.getByRole("button", { name: "New knowledge base" }).click();
+    await page.getByLabel("Name").fill("Public documents");
+    await page.getByLabel("Name").press("Enter");
+    await page.getByRole("dialog").getByText(/already|exists/i).waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("link", { name: /Public documents/ }).click();
+  });
+
+  it("several files are uploaded at once, with progress; a damaged one says why", async () => {
+    const damaged = { ...textFile("damaged.pdf", "%PDF-1.7\nthis is no PDF DAMAGED") };
+    await page.locator("input[type=file]").setInputFiles([demoFile(PDF), demoFile(MARKDOWN), damaged]);
+    await page.getByRole("progressbar").first().waitFor({ timeout: 10_000 });
+    const failed = page.getByRole("listitem").filter({ hasText: "damaged.pdf" });
+    await failed.getByText("Failed").waitFor({ timeout: 80_000 });
+    expect(await failed.innerText()).toMatch(/damaged|cannot be (read|opened)|not a PDF/i);
+    for (const name of [PDF, MARKDOWN]) {
+      await page.getByRole("listitem").filter({ hasText: name }).getByText("Ready").waitFor({ timeout: 80_000 });
+    }
+  });
+
+  it("the same bytes again are said to be here already", async () => {
+    await page.locator("input[type=file]").setInputFiles([demoFile(PDF)]);
+    await page.getByText("This file is here already.").waitFor();
+    await page.getByRole("button", { name: "Clear the list" }).click();
+    expect(await page.getByText("This file is here already.").count()).toBe(0);
+  });
+
+  it("the list is filtered by name and status", async () => {
+    await page.getByLabel("Search by name").fill("constitution");
+    await page.getByText("1 document", { exact: true }).waitFor();
+    await page.getByLabel("Search by name").fill("");
+    await page.getByText("Failed", { exact: true }).first().click();
+    await page.getByText("1 document", { exact: true }).waitFor();
+    await page.getByText("All", { exact: true }).click();
+    await page.getByText("3 documents", { exact: true }).waitFor();
+  });
+
+  it("a document shows its pages, passages and sections", async () => {
+    await page.getByRole("link", { name: PDF }).click();
+    await page.locator('[data-page="1"][data-drawn="true"]').waitFor();
+    await page.getByText("Page 1 of 22").waitFor();
+    expect(await page.locator('[data-page="1"] span').first().innerText()).not.toBe("");
+    await page.getByText("Passages", { exact: true }).click();
+    await page.locator("article[data-chunk]").first().waitFor();
+    expect(await seriousIssues(page)).toEqual([]);
+    await page.getByText("Sections", { exact: true }).click();
+    await page.getByRole("main").getByRole("listitem").first().getByRole("button").click();
+    await page.locator("article[data-chunk]").first().waitFor();
+    await page.goBack();
+    expect(await seriousIssues(page)).toEqual([]);
+  });
+});
+
+describe("chat", () => {
+  it("a question is answered in a stream, with the trace closed and its summary on one line", async () => {
+    await page.getByRole("button", { name: "Ask this knowledge base" }).click();
+    await page.getByPlaceholder("Ask about your documents").fill(QUESTION);
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/chat\/.+/);
+    await page.getByRole("button", { name: /^Citation 1/ }).first().waitFor();
+    const trace = page.getByRole("button", { name: /How it was found/ });
+    await page.getByRole("button", { name: "Copy" }).waitFor();
+    expect(await trace.getAttribute("aria-expanded")).toBe("false");
+    expect(await trace.innerText()).toMatch(/(single|multi) · .+ · \d+ rounds? · \d+ passages? · [\d.]+ s/);
+    await trace.click();
+    await page.getByText("Round 1").waitFor();
+    expect(await seriousIssues(page)).toEqual([]);
+    await trace.click();
+    expect(await page.getByText("Round 1").count()).toBe(0);
+  });
+
+  it("a citation opens the PDF at its page with the passage marked", async () => {
+    const sources = page.getByRole("list", { name: "Sources" });
+    await sources.getByRole("button", { name: new RegExp(PDF) }).first().click();
+    const panel = page.getByRole("complementary", { name: "Source" });
+    const place = await panel.getByText(/^Page \d+( ·|$)/).first().innerText();
+    const number = /Page (\d+)/.exec(place)?.[1];
+    const shown = panel.locator(`[data-page="${number}"]`);
+    await panel.locator(`[data-page="${number}"][data-drawn="true"]`).waitFor();
+    const mark = shown.locator("mark").first();
+    await mark.waitFor();
+    const [box, frame] = [await mark.boundingBox(), await panel.boundingBox()];
+    expect(box!.y).toBeGreaterThanOrEqual(frame!.y);
+    expect(box!.y).toBeLessThan(frame!.y + frame!.height);
+
+    // What lies under the marks is what the answer quotes.
+    const under = await shown.evaluate((element) => {
+      const marks = [...element.querySelectorAll("mark")].map((one) => one.getBoundingClientRect());
+      const touches = ({ left, right, top, height }: DOMRect) =>
+        marks.some((m) => left < m.right && right > m.left && top + height / 2 > m.top && top + height / 2 < m.bottom);
+      const spans = [...element.querySelectorAll("span")].filter((one) => touches(one.getBoundingClientRect()));
+      return spans.map((one) => one.textContent).join(" ");
+    });
+    const quoted = (await citation()).quote.match(/[A-Za-z]{4,}/g) ?? [];
+    expect(quoted.length).toBeGreaterThan(0);
+    expect(quoted.filter((word) => under.includes(word)).length / quoted.length).toBeGreaterThan(0.7);
+    expect(await shown.locator("mark[data-quote]").count()).toBeGreaterThan(0);
+    expect(await seriousIssues(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await panel.waitFor({ state: "detached" });
+  });
+
+  it("a citation of another format opens its text with the passage marked", async () => {
+    await page.getByPlaceholder("Ask about your documents").fill("Who shall preside when the President of the United States is tried?");
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    const answer = page.getByRole("article", { name: "Answer" }).last();
+    await answer.getByRole("button", { name: "Copy" }).waitFor();
+    await answer.getByRole("list", { name: "Sources" }).getByRole("button", { name: new RegExp(MARKDOWN) }).first().click();
+    const mark = page.getByRole("complementary", { name: "Source" }).locator("article mark").first();
+    await mark.waitFor();
+    const box = await mark.boundingBox();
+    expect(box!.y).toBeGreaterThan(0);
+    expect(box!.y).toBeLessThan(860);
+  });
+
+  it("everything is there again when the conversation is opened anew", async () => {
+    await page.reload();
+    await page.getByRole("article", { name: "Answer" }).nth(1).waitFor();
+    expect(await page.getByText(QUESTION).first().isVisible()).toBe(true);
+    expect(await page.getByRole("button", { name: /How it was found/ }).count()).toBe(2);
+    await page.getByRole("button", { name: /^Citation 1/ }).first().click();
+    await page.getByRole("complementary", { name: "Source" }).waitFor();
+  });
+
+  it("a conversation is renamed and deleted", async () => {
+    const row = page.getByRole("region", { name: "Conversations" }).getByRole("listitem").first();
+    await row.hover();
+    await row.getByRole("button", { name: /^Actions for/ }).click();
+    await page.getByRole("menuitem", { name: "Rename" }).click();
+    await page.getByRole("dialog").getByRole("textbox").fill("Budgets");
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "Budgets" }).waitFor();
+    await row.hover();
+    await row.getByRole("button", { name: /^Actions for/ }).click();
+    await page.getByRole("menuitem", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.waitForURL(/\/chat$/);
+    await page.getByText("Your questions will be kept here.").waitFor();
+  });
+});
+
+describe("language, theme and phone", () => {
+  it("the page speaks Chinese when asked to, and remembers it", async () => {
+    await page.getByRole("button", { name: "中文" }).click();
+    await page.getByRole("heading", { name: "想了解什么？" }).waitFor();
+    await page.reload();
+    await page.getByRole("heading", { name: "想了解什么？" }).waitFor();
+    expect(await page.locator("html").getAttribute("lang")).toBe("zh-CN");
+    expect(await page.getByRole("main").innerText()).not.toMatch(/[A-Z][a-z]{3,}(?<!Clew|Public)\b/);
+    await page.getByRole("button", { name: "English" }).click();
+  });
+
+  it("light and dark can be chosen and have enough contrast", async () => {
+    await page.getByRole("button", { name: "Theme" }).click();
+    await page.getByRole("menuitem", { name: "Dark" }).click();
+    expect(await page.locator("html").getAttribute("data-theme")).toBe("dark");
+    await page.mouse.move(700, 300);
+    await page.waitForTimeout(400);
+    expect(await seriousIssues(page)).toEqual([]);
+    await page.goto(`${server.url}/kbs`);
+    await page.getByRole("link", { name: /Public documents/ }).waitFor();
+    expect(await seriousIssues(page)).toEqual([]);
+  });
+
+  it("fits a phone, with the menu and the source in drawers", async () => {
+    const phone = await openPage(browser, server.url, { viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true });
+    await phone.getByPlaceholder("Ask about your documents").fill(QUESTION);
+    await phone.getByRole("button", { name: "Ask", exact: true }).click();
+    await phone.getByRole("button", { name: "Copy" }).waitFor();
+    const overflow = () => phone.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    expect(await overflow()).toBeLessThanOrEqual(0);
+    await phone.getByRole("button", { name: /^Citation 1/ }).first().click();
+    await phone.getByRole("dialog", { name: "Source" }).locator("mark").first().waitFor();
+    await phone.getByRole("button", { name: "Close" }).click();
+    await phone.getByRole("button", { name: "Menu" }).click();
+    await phone.getByRole("dialog", { name: "Menu" }).getByRole("link", { name: "Knowledge bases" }).click();
+    await phone.getByRole("link", { name: /Public documents/ }).click();
+    await phone.getByText("3 documents", { exact: true }).waitFor();
+    expect(await overflow()).toBeLessThanOrEqual(0);
+    expect(await seriousIssues(phone)).toEqual([]);
+    expect(problems(phone)).toEqual([]);
+    await phone.context().close();
+  });
+});
