@@ -335,8 +335,9 @@ class Records(KbRecords, FileRecords, ChunkRecords, ConversationRecords, VectorC
 class IndexEntry:
     """One point of the index: one representation of one child chunk.
 
-    ``terms`` (for ``bm25``) are the tokens of ``clew.text.tokenizing``; ``vector`` (for the others) has shape
-    ``(dimension,)`` and length 1. An entry may carry both where one point serves two representations.
+    ``terms`` (for ``bm25``) are what ``clew.text.tokenizing.tokenize`` gives; ``vector`` (for the others) has shape
+    ``(dimension,)`` and length 1. An entry may carry both where one point serves two representations. ``part`` tells
+    apart several vectors of one chunk in one representation (sentence windows, questions), from 0.
     """
 
     chunk_id: str
@@ -347,6 +348,7 @@ class IndexEntry:
     representation: Representation
     vector: FloatArray | None = None
     terms: tuple[str, ...] = ()
+    part: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,7 +388,8 @@ class SearchIndex(Protocol):
         ...
 
     def upsert(self, kb_id: str, entries: Sequence[IndexEntry]) -> None:
-        """Write entries durably; the same (chunk_id, version, representation) is overwritten."""
+        """Write entries durably; the same (chunk_id, version, representation, part) is overwritten. Raises
+        StorageError where the KB has no collection or a vector another dimension, StorageFullError."""
         ...
 
     def search_text(
@@ -399,7 +402,8 @@ class SearchIndex(Protocol):
         k1: float = 1.2,
         b: float = 0.5,
     ) -> list[Posting]:
-        """BM25 over the KB's own statistics, best first, scores positive; [] for a KB without a collection."""
+        """BM25 over the KB's own statistics, best first, scores positive; [] for a KB without a collection. ``terms``
+        are what ``clew.text.tokenizing.query_terms`` gives."""
         ...
 
     def search_vector(
@@ -412,13 +416,14 @@ class SearchIndex(Protocol):
         *,
         exact: bool | None = None,
     ) -> list[Posting]:
-        """Cosine similarity, best first. ``exact`` None: exact for narrow scopes, the graph index for wide ones."""
+        """Cosine similarity, best first, each chunk and version once (its best part). ``exact`` None: exact for narrow
+        scopes, the graph index for wide ones."""
         ...
 
     def vectors(
         self, kb_id: str, representation: Representation, keys: Sequence[tuple[str, int]]
     ) -> dict[str, FloatArray]:
-        """Stored vectors by chunk id for (chunk_id, version) pairs; unknown ones are missing."""
+        """Stored vectors (part 0) by chunk id for (chunk_id, version) pairs; unknown ones are missing."""
         ...
 
     def delete(self, kb_id: str, file_id: str, *, keep_version: int | None = None) -> None:

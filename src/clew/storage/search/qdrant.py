@@ -1,0 +1,467 @@
+"""The embedded search index: Qdrant Edge in this process, a folder per knowledge base.
+
+::
+
+    ROOT/lock                  held by the one process that may use the index
+    ROOT/<kb>/kb.json          {"dimension": 384}
+    ROOT/<kb>/bm25/ l1/ l2/ …  one shard per representation, made when it is first written
+
+A shard per representation, because a point takes the room of every vector that its shard knows, whether it has it or
+not, and because each graph is then built over its own vectors alone. BM25's statistics are those of the KB's own shard.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import logging
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import quote, unquote
+
+import numpy as np
+import qdrant_edge as edge
+
+from clew.errors import ClewError, StorageBusyError, StorageError, StorageFullError
+from clew.storage.base import IndexEntry, IndexFilter, Posting
+from clew.storage.search import filters
+from clew.storage.search.shard import GraphParameters, Shard, replace_text
+from clew.types import FloatArray, Representation
+
+logger = logging.getLogger(__name__)
+
+_PATIENCE = 0.5
+"""Seconds between two looks at a collection that is being written to."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchParameters:
+    """How vectors are searched, and when graphs are built; chosen by ``benchmarks/search_index.py``."""
+
+    graph: GraphParameters = field(default_factory=GraphParameters)
+    ef: int = 256
+    """Candidates that a search of the graph considers; at least twice the limit."""
+    exact_up_to: int = 20_000
+    """Filters (and collections) that admit no more vectors than this are scanned exactly."""
+    rebuild_from: int = 5_000
+    """Changed points of a shard that make a rebuild worthwhile …"""
+    rebuild_share: float = 0.25
+    """… where they are also this share of all its points."""
+    rebuild_after: float = 5.0
+    """Seconds without a write before a rebuild begins in the background, so that one upload causes one rebuild."""
+    rebuild_at: int = 50_000
+    """Changed points of a shard with which a rebuild no longer waits for a quiet moment."""
+    min_free_bytes: int = 256 * 2**20
+    """Room that must be left on the device: the engine writes through memory maps, where a full disk would kill the
+    process instead of raising an error."""
+
+
+class _Collection:
+    """A knowledge base's folder and its open shards."""
+
+    def __init__(self, folder: Path, graph: GraphParameters) -> None:
+        self.folder = folder
+        self._graph = graph
+        self.dimension = int(json.loads((folder / "kb.json").read_text(encoding="utf-8"))["dimension"])
+        self._lock = threading.Lock()
+        self._shards: dict[Representation, Shard] = {}
+        for representation in Representation:
+            if (folder / representation).is_dir():
+                self._shards[representation] = Shard(folder / representation)
+        self.last_write = time.monotonic()
+        self.closed = False
+
+    def shard(self, representation: Representation) -> Shard | None:
+        return self._shards.get(representation)
+
+    def shards(self) -> list[tuple[Representation, Shard]]:
+        return list(self._shards.items())
+
+    def made_shard(self, representation: Representation) -> Shard:
+        with self._lock:
+            if self.closed:
+                raise StorageError(f"The search index in {self.folder} was closed or deleted while it was written to.")
+            if representation not in self._shards:
+                folder = self.folder / representation
+                new = self.folder / f".new-{representation}"
+                shutil.rmtree(new, ignore_errors=True)
+                dimension = 0 if representation is Representation.BM25 else self.dimension
+                Shard.create(new, dimension=dimension, graph=self._graph)
+                new.rename(folder)
+                self._shards[representation] = Shard(folder)
+            return self._shards[representation]
+
+    def close(self) -> None:
+        with self._lock:
+            self.closed = True
+            for _, shard in self.shards():
+                shard.close()
+
+
+class QdrantEdgeIndex:
+    """:class:`clew.storage.base.SearchIndex` on Qdrant Edge. One process at a time; any number of threads."""
+
+    def __init__(self, root: Path, parameters: SearchParameters | None = None, *, background: bool = True) -> None:
+        """Open or make the index in the folder ``root``. ``background`` False: graphs are built by :meth:`optimise`
+        alone. Raises StorageBusyError where another process has it open, StorageError where it cannot be read."""
+        self._root = root
+        self._parameters = parameters or SearchParameters()
+        self._lock = threading.Lock()
+        self._collections: dict[str, _Collection] = {}
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            self._lock_file = _locked(root / "lock")
+        except OSError as error:
+            raise _translated(error, f"open the search index in {root}") from error
+        for leftover in (*root.glob(".new-*"), *root.glob(".drop-*")):
+            shutil.rmtree(leftover, ignore_errors=True)
+        self._stop = threading.Event()
+        self._wake = threading.Event()
+        self._thread = threading.Thread(target=self._build_in_background, name="clew-search-index", daemon=True)
+        if background:
+            self._thread.start()
+
+    # --- collections ---------------------------------------------------------------------------------------
+
+    def create(self, kb_id: str, dimension: int) -> None:
+        """See :class:`~clew.storage.base.SearchIndex`."""
+        if dimension < 1:
+            raise StorageError(f"The search index of {kb_id} cannot hold vectors of dimension {dimension}.")
+        with self._guarded(f"create the search index of {kb_id}"), self._lock:
+            collection = self._opened(kb_id)
+            if collection is None:
+                self._refuse_when_full(kb_id)
+                new = self._root / f".new-{_folder_name(kb_id)}"
+                shutil.rmtree(new, ignore_errors=True)
+                new.mkdir()
+                replace_text(new / "kb.json", json.dumps({"dimension": dimension}))
+                new.rename(self._folder(kb_id))
+            elif collection.dimension != dimension:
+                raise StorageError(
+                    f"The search index of {kb_id} holds vectors of dimension {collection.dimension}, not {dimension}; "
+                    "index its files again with the new embedder in a new knowledge base."
+                )
+
+    def drop(self, kb_id: str) -> None:
+        """See :class:`~clew.storage.base.SearchIndex`."""
+        with self._guarded(f"delete the search index of {kb_id}"), self._lock:
+            collection = self._collections.pop(kb_id, None)
+            if collection is not None:
+                collection.close()
+            folder = self._folder(kb_id)
+            if folder.exists():
+                dropped = self._root / f".drop-{folder.name}"
+                shutil.rmtree(dropped, ignore_errors=True)
+                folder.rename(dropped)
+                shutil.rmtree(dropped)
+
+    # --- writing -------------------------------------------------------------------------------------------
+
+    def upsert(self, kb_id: str, entries: Sequence[IndexEntry]) -> None:
+        """See :class:`~clew.storage.base.SearchIndex`. Terms always serve BM25, whichever entry carries them."""
+        if not entries:
+            return
+        collection = self._collection(kb_id)
+        if collection is None:
+            raise StorageError(f"{kb_id} has no search index; create it before writing to it.")
+        self._refuse_when_full(kb_id)
+        with self._guarded(f"write to the search index of {kb_id}"):
+            points: dict[Representation, dict[str, tuple[str, Any, dict[str, Any]]]] = {}
+            for entry in entries:
+                for representation, point in _points(kb_id, entry, collection.dimension):
+                    points.setdefault(representation, {})[point[0]] = point
+            for representation, by_id in points.items():
+                collection.made_shard(representation).upsert(list(by_id.values()))
+        self._written(collection)
+
+    def delete(self, kb_id: str, file_id: str, *, keep_version: int | None = None) -> None:
+        """See :class:`~clew.storage.base.SearchIndex`."""
+        collection = self._collection(kb_id)
+        if collection is None:
+            return
+        with self._guarded(f"delete entries of the search index of {kb_id}"):
+            for _, shard in collection.shards():
+                shard.delete(filters.file_filter(file_id, keep_version=keep_version))
+        self._written(collection)
+
+    # --- searching -----------------------------------------------------------------------------------------
+
+    def search_text(
+        self,
+        kb_id: str,
+        terms: Sequence[str],
+        filter: IndexFilter,
+        limit: int,
+        *,
+        k1: float = 1.2,
+        b: float = 0.5,
+    ) -> list[Posting]:
+        """See :class:`~clew.storage.base.SearchIndex`. A term that is given twice counts once."""
+        shard = self._shard(kb_id, Representation.BM25)
+        text = " ".join(dict.fromkeys(terms))
+        if shard is None or not text.strip() or limit < 1 or filters.admits_nothing(filter):
+            return []
+        with self._guarded(f"search the text of {kb_id}"), shard.reading() as reader:
+            request = edge.QueryRequest(
+                limit=limit,
+                query=edge.TextQuery(filters.TERMS, text, edge.Bm25Params(k=k1, b=b)),
+                filter=filters.edge_filter(filter),
+                with_payload=filters.POSTING_FIELDS,
+            )
+            return [filters.posting(point) for point in reader.query(request)]
+
+    def search_vector(
+        self,
+        kb_id: str,
+        representation: Representation,
+        vector: FloatArray,
+        filter: IndexFilter,
+        limit: int,
+        *,
+        exact: bool | None = None,
+    ) -> list[Posting]:
+        """See :class:`~clew.storage.base.SearchIndex`. A chunk with several vectors counts with its best one."""
+        collection = self._collection(kb_id)
+        shard = None if collection is None else collection.shard(representation)
+        if collection is None or shard is None or representation is Representation.BM25:
+            return []
+        query = edge.Query.Nearest(_checked(kb_id, vector, collection.dimension))
+        if limit < 1 or filters.admits_nothing(filter):
+            return []
+        with self._guarded(f"search the vectors of {kb_id}"):
+            engine_filter = filters.edge_filter(filter)
+            if exact is None:
+                exact = shard.count(engine_filter, exact=False) <= self._parameters.exact_up_to
+            wanted = limit
+            while True:
+                request = edge.QueryRequest(
+                    limit=wanted,
+                    query=query,
+                    filter=engine_filter,
+                    params=edge.SearchParams(exact=exact, hnsw_ef=max(self._parameters.ef, 2 * wanted)),
+                    with_payload=filters.POSTING_FIELDS,
+                )
+                with shard.reading() as reader:
+                    found = [filters.posting(point) for point in reader.query(request)]
+                best: dict[tuple[str, int], Posting] = {}
+                for posting in found:
+                    best.setdefault((posting.chunk_id, posting.version), posting)
+                if len(best) >= limit or len(found) < wanted:
+                    return list(best.values())[:limit]
+                wanted *= 2
+
+    def vectors(
+        self, kb_id: str, representation: Representation, keys: Sequence[tuple[str, int]]
+    ) -> dict[str, FloatArray]:
+        """See :class:`~clew.storage.base.SearchIndex`."""
+        shard = self._shard(kb_id, representation)
+        if shard is None or representation is Representation.BM25 or not keys:
+            return {}
+        chunk_ids = {filters.point_id(chunk, version, representation): chunk for chunk, version in keys}
+        with self._guarded(f"read vectors of {kb_id}"), shard.reading() as reader:
+            records = reader.retrieve(list(chunk_ids), False, True)
+            return {chunk_ids[str(record.id)]: np.asarray(record.vector, dtype=np.float32) for record in records}
+
+    # --- upkeep --------------------------------------------------------------------------------------------
+
+    def files(self, kb_id: str) -> dict[tuple[str, int], int]:
+        """See :class:`~clew.storage.base.SearchIndex`."""
+        counts: dict[tuple[str, int], int] = {}
+        collection = self._collection(kb_id)
+        if collection is None:
+            return counts
+        everything = IndexFilter()
+        with self._guarded(f"count the entries of {kb_id}"):
+            for representation, shard in collection.shards():
+                with shard.reading() as reader:
+                    # Terms that came with another representation's entry were counted with that one.
+                    request = edge.FacetRequest(
+                        filters.FILE_VERSION,
+                        limit=reader.info().points_count + 1,
+                        exact=True,
+                        filter=filters.edge_filter(everything, representation),
+                    )
+                    for hit in reader.facet(request).hits:
+                        key = filters.split_file_version(str(hit.value))
+                        counts[key] = counts.get(key, 0) + hit.count
+        return counts
+
+    def optimise(self, kb_id: str) -> None:
+        """See :class:`~clew.storage.base.SearchIndex`. Searches and writes go on meanwhile."""
+        collection = self._collection(kb_id)
+        if collection is not None:
+            self._rebuild(collection, lambda shard: shard.changes > 0)
+
+    def check(self) -> str:
+        """See :class:`~clew.storage.base.SearchIndex`."""
+        names = [path for path in self._root.iterdir() if (path / "kb.json").is_file()]
+        points = 0
+        for path in names:
+            collection = self._collection(_kb_id(path.name))
+            points += sum(shard.count(exact=False) for _, shard in collection.shards()) if collection else 0
+        return f"Qdrant Edge in {self._root}: {len(names)} knowledge bases, {points} entries"
+
+    def close(self) -> None:
+        """Stop building, close all shards, let other processes in."""
+        self._stop.set()
+        self._wake.set()
+        with self._lock:
+            for collection in self._collections.values():
+                collection.close()
+            self._collections.clear()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._lock_file.close()
+
+    # --- inside --------------------------------------------------------------------------------------------
+
+    def _folder(self, kb_id: str) -> Path:
+        return self._root / _folder_name(kb_id)
+
+    def _opened(self, kb_id: str) -> _Collection | None:
+        if self._lock_file.closed or self._stop.is_set():
+            raise StorageError(f"The search index in {self._root} is closed; open it again.")
+        if kb_id not in self._collections:
+            folder = self._folder(kb_id)
+            if not (folder / "kb.json").is_file():
+                return None
+            self._collections[kb_id] = _Collection(folder, self._parameters.graph)
+            self._wake.set()
+        return self._collections[kb_id]
+
+    def _collection(self, kb_id: str) -> _Collection | None:
+        with self._guarded(f"open the search index of {kb_id}"), self._lock:
+            return self._opened(kb_id)
+
+    def _shard(self, kb_id: str, representation: Representation) -> Shard | None:
+        collection = self._collection(kb_id)
+        return None if collection is None else collection.shard(representation)
+
+    def _refuse_when_full(self, kb_id: str) -> None:
+        if shutil.disk_usage(self._root).free < self._parameters.min_free_bytes:
+            raise StorageFullError(
+                f"No space left for the search index of {kb_id} in {self._root}: make room, then try again."
+            )
+
+    @contextmanager
+    def _guarded(self, action: str) -> Iterator[None]:
+        """Translate what the engine and the file system raise."""
+        try:
+            yield
+        except ClewError:
+            raise
+        except BaseException as error:
+            if not _foreign(error):
+                raise
+            raise _translated(error, action) from error
+
+    def _written(self, collection: _Collection) -> None:
+        collection.last_write = time.monotonic()
+        self._wake.set()
+
+    def _rebuild(self, collection: _Collection, wanted: Callable[[Shard], bool]) -> None:
+        for representation, shard in collection.shards():
+            if wanted(shard):
+                with self._guarded(f"build the {representation} index in {collection.folder}"):
+                    shard.rebuild()
+
+    def _worthwhile(self, shard: Shard) -> bool:
+        parameters = self._parameters
+        return shard.changes >= parameters.rebuild_from and (
+            shard.changes >= parameters.rebuild_share * shard.count(exact=False)
+        )
+
+    def _due(self, collection: _Collection) -> bool:
+        quiet = time.monotonic() - collection.last_write >= self._parameters.rebuild_after
+        return quiet or any(shard.changes >= self._parameters.rebuild_at for _, shard in collection.shards())
+
+    def _build_in_background(self) -> None:
+        while not self._stop.is_set():
+            self._wake.wait()
+            self._wake.clear()
+            with self._lock:
+                collections = list(self._collections.values())
+            for collection in collections:
+                try:
+                    if not any(self._worthwhile(shard) for _, shard in collection.shards()):
+                        continue
+                    if self._due(collection):
+                        self._rebuild(collection, self._worthwhile)
+                    elif not self._stop.wait(_PATIENCE):
+                        self._wake.set()
+                except ClewError as error:
+                    if not (self._stop.is_set() or collection.closed):
+                        logger.warning("%s", error)
+
+
+def _points(
+    kb_id: str, entry: IndexEntry, dimension: int
+) -> Iterator[tuple[Representation, tuple[str, Any, dict[str, Any]]]]:
+    stored = filters.payload(entry)
+    if entry.vector is not None:
+        if entry.representation is Representation.BM25:
+            raise StorageError(f"An entry of {kb_id} for bm25 has a vector; give it the vector's representation.")
+        key = filters.point_id(entry.chunk_id, entry.version, entry.representation, entry.part)
+        yield entry.representation, (key, _checked(kb_id, entry.vector, dimension), stored)
+    elif entry.representation is not Representation.BM25:
+        raise StorageError(f"An entry of {kb_id} for {entry.representation} has no vector.")
+    if entry.terms or entry.representation is Representation.BM25:
+        key = filters.point_id(entry.chunk_id, entry.version, Representation.BM25)
+        yield Representation.BM25, (key, [1.0], stored | {filters.TERMS: " ".join(entry.terms)})
+
+
+def _checked(kb_id: str, vector: FloatArray, dimension: int) -> list[float]:
+    if vector.shape != (dimension,):
+        raise StorageError(
+            f"The search index of {kb_id} holds vectors of dimension {dimension}, and one of shape {vector.shape} was "
+            "given; use the embedder that the knowledge base was made with."
+        )
+    if not np.isfinite(vector).all():
+        raise StorageError(f"A vector for the search index of {kb_id} is not finite; check the embedder.")
+    return [float(x) for x in vector.tolist()]
+
+
+def _folder_name(kb_id: str) -> str:
+    return quote(kb_id, safe="").replace(".", "%2E")
+
+
+def _kb_id(folder_name: str) -> str:
+    return unquote(folder_name)
+
+
+def _locked(path: Path) -> IO[str]:
+    file = path.open("a+", encoding="ascii")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.seek(0)
+        holder = file.read().strip()
+        file.close()
+        raise StorageBusyError(
+            f"The search index in {path.parent} is in use by another process{f' ({holder})' if holder else ''}: "
+            "stop it, or let it do the work."
+        ) from None
+    file.truncate(0)
+    file.write(f"pid {os.getpid()}")
+    file.flush()
+    return file
+
+
+def _foreign(error: BaseException) -> bool:
+    # The engine raises bare Exception, and where it panics a BaseException that cannot be imported.
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
+
+
+def _translated(error: BaseException, action: str) -> StorageError:
+    text = str(error)
+    if (isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)) or "No space left" in text:
+        return StorageFullError(f"No space left to {action}: make room on the device, then try again.")
+    return StorageError(f"Could not {action}: {text or type(error).__name__}.")
