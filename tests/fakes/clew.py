@@ -6,7 +6,6 @@ whose text contains ``DAMAGED`` fails. ``stage_seconds`` and ``word_seconds`` ma
 
 from __future__ import annotations
 
-import hashlib
 import io
 import itertools
 import re
@@ -17,24 +16,11 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, BinaryIO
 
-import pypdfium2
-
 from clew.errors import ConflictError, DamagedFileError, InputError, NotFoundError
 from clew.storage.base import Conversation, Message
-from clew.trace import ComplexityDecision, KindDecision, MultiHopStep, RetrievalTrace, StageTrace, to_json
-from clew.types import (
-    AnswerEvent,
-    BBox,
-    Block,
-    BlockType,
-    ChildChunk,
-    File,
-    FileStatus,
-    KnowledgeBase,
-    ParentChunk,
-    Region,
-    Section,
-)
+from clew.trace import RetrievalTrace, to_json
+from clew.types import AnswerEvent, Block, ChildChunk, File, FileStatus, KnowledgeBase, ParentChunk, Section
+from fakes.clew_content import FakeContent, FakeHit, answer_text, digest, read_content, trace_of, words_of
 
 MEDIA_TYPES = {"pdf": "application/pdf", "md": "text/markdown", "html": "text/html", "txt": "text/plain"}
 STAGES = ("parse", "chunk", "embed", "index", "publish")
@@ -42,25 +28,6 @@ STAGES = ("parse", "chunk", "embed", "index", "publish")
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-@dataclass(frozen=True)
-class FakeHit:
-    chunk_id: str
-    file_id: str
-    file: str
-    section_path: str
-    section_titles: tuple[str, ...]
-    page: int | None
-    text: str
-    score: float
-    rerank_score: float | None = None
-    representations: tuple[str, ...] = ("bm25",)
-    round: int = 1
 
 
 @dataclass(frozen=True)
@@ -80,9 +47,7 @@ class FakeCheck:
 class _Stored:
     file: File
     data: bytes
-    blocks: list[Block] = field(default_factory=list)
-    parents: list[ParentChunk] = field(default_factory=list)
-    children: list[ChildChunk] = field(default_factory=list)
+    content: FakeContent = field(default_factory=lambda: FakeContent(None, [], [], []))
 
 
 @dataclass
@@ -162,7 +127,7 @@ class FakeClew:
         kb_id = self.kb(kb).kb_id
         data = source.read()
         for stored in self._files.values():
-            if stored.file.kb_id == kb_id and stored.file.content_hash == _digest(data):
+            if stored.file.kb_id == kb_id and stored.file.content_hash == digest(data):
                 return stored.file, False
         file = self._new_file(self._id("file"), kb_id, name, data)
         self._files[file.file_id] = _Stored(file, data)
@@ -183,7 +148,7 @@ class FakeClew:
         media_type = MEDIA_TYPES.get(name.rsplit(".", 1)[-1].lower(), "application/octet-stream")
         now = _now()
         key = self._id("key")
-        return File(file_id, kb_id, name, media_type, len(data), key, _digest(data), FileStatus.PROCESSING, 0, now, now)
+        return File(file_id, kb_id, name, media_type, len(data), key, digest(data), FileStatus.PROCESSING, 0, now, now)
 
     def _ingest(self, file_id: str) -> None:
         stored = self._files[file_id]
@@ -191,18 +156,20 @@ class FakeClew:
             stored.file = replace(stored.file, stage=stage, progress=number / len(STAGES))
             time.sleep(self.stage_seconds)
         try:
-            _read(stored)
+            stored.content = read_content(stored.file, stored.data)
         except DamagedFileError as error:
             stored.file = replace(stored.file, status=FileStatus.FAILED, reason=str(error), stage="")
             return
-        counts = {"blocks": len(stored.blocks), "sections": 1, "parents": len(stored.parents)}
-        counts["children"] = len(stored.children)
+        content = stored.content
+        counts = {"blocks": len(content.blocks), "sections": 1, "parents": len(content.parents)}
+        counts["children"] = len(content.children)
         stored.file = replace(
             stored.file,
             status=FileStatus.COMPLETED,
             version=stored.file.version + 1,
             stage="",
             progress=1.0,
+            pages=content.pages,
             counts=counts,
             title=stored.file.name.rsplit(".", 1)[0],
             updated_at=_now(),
@@ -235,17 +202,17 @@ class FakeClew:
         del self._files[file_id]
 
     def blocks(self, file_id: str) -> list[Block]:
-        return self._stored(file_id).blocks
+        return self._stored(file_id).content.blocks
 
     def sections(self, file_id: str) -> list[Section]:
         title = self._stored(file_id).file.title
         return [Section("", (title,), 0), Section("0001/", (title,), 1, 1)]
 
     def file_parents(self, file_id: str) -> list[ParentChunk]:
-        return self._stored(file_id).parents
+        return self._stored(file_id).content.parents
 
     def file_children(self, file_id: str) -> list[ChildChunk]:
-        return self._stored(file_id).children
+        return self._stored(file_id).content.children
 
     def open_original(self, file_id: str) -> BinaryIO:
         return io.BytesIO(self._stored(file_id).data)
@@ -263,14 +230,14 @@ class FakeClew:
         kind: str = "auto",
     ) -> FakeSearchResult:
         kb_ids = [self.kb(name).kb_id for name in kbs]
-        words = _words(question)
+        words = words_of(question)
         hits = []
         for stored in self._files.values():
             file = stored.file
             if file.kb_id not in kb_ids or (files is not None and file.file_id not in files):
                 continue
-            for child in stored.children:
-                score = len(words & _words(child.text)) / max(len(words), 1)
+            for child in stored.content.children:
+                score = len(words & words_of(child.text)) / max(len(words), 1)
                 if score > 0:
                     hits.append(
                         FakeHit(
@@ -279,7 +246,7 @@ class FakeClew:
                         )
                     )  # fmt: skip
         hits = sorted(hits, key=lambda hit: -hit.score)[:5]
-        return FakeSearchResult(hits, _trace(question, hits, "multi" if mode == "multi" else "single"))
+        return FakeSearchResult(hits, trace_of(question, hits, "multi" if mode == "multi" else "single"))
 
     def start_answer(
         self,
@@ -328,7 +295,7 @@ class FakeClew:
         answer.add("sources", {"sources": citations})
         text = ""
         status = "done"
-        for piece in re.findall(r"\S+\s*|\s+", _answer_text(citations)):
+        for piece in re.findall(r"\S+\s*|\s+", answer_text(citations)):
             if answer.stopped:
                 status = "stopped"
                 break
@@ -347,7 +314,7 @@ class FakeClew:
             answer.add("stopped", {})
 
     def _citation(self, number: int, hit: FakeHit) -> dict[str, Any]:
-        child = next(c for c in self._stored(hit.file_id).children if c.chunk_id == hit.chunk_id)
+        child = next(c for c in self._stored(hit.file_id).content.children if c.chunk_id == hit.chunk_id)
         return {
             "number": number,
             "chunk_id": hit.chunk_id,
@@ -404,91 +371,3 @@ class FakeClew:
 
     def check(self) -> list[FakeCheck]:
         return [FakeCheck("records", True, "in memory"), FakeCheck("language model", False, "none is configured")]
-
-
-def _words(text: str) -> set[str]:
-    latin = re.findall(r"[a-z0-9]{2,}", text.lower())
-    han = re.findall(r"[\u4e00-\u9fff]", text)
-    return {*latin, *("".join(pair) for pair in itertools.pairwise(han))}
-
-
-def _answer_text(citations: Sequence[Mapping[str, Any]]) -> str:
-    if not citations:
-        return "The documents do not hold an answer to this."
-    return "\n\n".join(f"{citation['quote']} [{citation['number']}]" for citation in citations[:3])
-
-
-def _trace(question: str, hits: Sequence[FakeHit], mode: Any) -> RetrievalTrace:
-    features = {"comparison": 0.0, "logic": 0.4, "entities": 0.5, "bridge_entities": 1.0, "length": 0.2}
-    score = 0.82 if mode == "multi" else 0.08
-    decision = ComplexityDecision(question, mode, "rules", score, features, thresholds={"rules_multi_threshold": 0.75})
-    rows = [
-        {"chunk_id": h.chunk_id, "file": h.file, "section_titles": h.section_titles, "page": h.page, "score": h.score,
-         "new": True} for h in hits
-    ]  # fmt: skip
-    rounds = [MultiHopStep(1, question, question, [], rows, len(rows), mode == "multi", "", ms=12.0)]
-    if mode == "multi":
-        rounds[0].why = "The second part of the question is still open."
-        rounds.append(MultiHopStep(2, f"{question} (part 2)", question, ["part"], [], 0, False, "Nothing new.", ms=9.0))
-    return RetrievalTrace(
-        question=question,
-        rewritten=question,
-        complexity=decision,
-        kind=KindDecision(question, "fact", "r1", 0.9),
-        rounds=rounds,
-        stages=[StageTrace("context", len(rows), len(rows), 1.5)],
-        stop_reason="no_new_chunks" if mode == "multi" else "single",
-        uncertain=mode == "multi",
-        chunks=len(rows),
-        ms={"total": 40.0},
-    )
-
-
-def _read(stored: _Stored) -> None:
-    pages = _pdf_pages(stored.data) if stored.file.media_type == "application/pdf" else _text_pages(stored.data)
-    file_id = stored.file.file_id
-    stored.blocks, stored.parents, stored.children = [], [], []
-    for number, (text, region) in enumerate(pages):
-        titles = (stored.file.name.rsplit(".", 1)[0],)
-        page = region.page if region else None
-        bbox = region.bbox if region else None
-        stored.blocks.append(
-            Block(number, BlockType.PARAGRAPH, text, _digest(text.encode()), page, bbox, section_path="0001/")
-        )
-        parent = ParentChunk(f"{file_id}-p{number}", file_id, number, "0001/", titles, text, len(text) // 3, page, page)
-        stored.parents.append(parent)
-        stored.children.append(
-            ChildChunk(
-                f"{file_id}-c{number}", parent.chunk_id, file_id, number, "0001/", titles, text, len(text) // 3, 0,
-                len(text), (region,) if region else (),
-            )
-        )  # fmt: skip
-    stored.file = replace(stored.file, pages=max((region.page for _, region in pages if region), default=None))
-
-
-def _text_pages(data: bytes) -> list[tuple[str, Region | None]]:
-    text = data.decode("utf-8", "replace")
-    if not text.strip():
-        raise DamagedFileError("The file is empty; upload one with text in it.")
-    if "DAMAGED" in text:
-        raise DamagedFileError("The file is damaged and cannot be read; save it again in its program.")
-    return [(part.strip(), None) for part in re.split(r"\n\s*\n", text) if part.strip()]
-
-
-def _pdf_pages(data: bytes) -> list[tuple[str, Region | None]]:
-    try:
-        document = pypdfium2.PdfDocument(data)
-    except pypdfium2.PdfiumError as error:
-        raise DamagedFileError("The PDF is damaged and cannot be opened; save it again in its program.") from error
-    pages: list[tuple[str, Region | None]] = []
-    for index in range(len(document)):
-        text_page = document[index].get_textpage()
-        height = document[index].get_height()
-        for number in range(text_page.count_rects()):
-            left, bottom, right, top = text_page.get_rect(number)
-            text = text_page.get_text_bounded(left, bottom, right, top).strip()
-            if len(text) > 8:
-                pages.append((text, Region(index + 1, BBox(left, height - top, right, height - bottom))))
-    if not pages:
-        raise DamagedFileError("The PDF holds no text.")
-    return pages

@@ -43,9 +43,14 @@ def list_files(
     limit: Limit = 100,
 ) -> schemas.FilePage:
     """The files of a knowledge base by their creation, filtered and paged."""
-    files = clew.list_files(kb_id, status=status, text=text)
-    items = [schemas.File.model_validate(file) for file in files[offset : offset + limit]]
-    return schemas.FilePage(items=items, total=len(files))
+    if text:
+        matching = clew.list_files(kb_id, status=status, text=text)
+        files, total = matching[offset : offset + limit], len(matching)
+    else:
+        counts = clew.count_files(kb_id)
+        files = clew.list_files(kb_id, offset=offset, limit=limit, status=status)
+        total = sum(counts.values()) if status is None else counts.get(status, 0)
+    return schemas.FilePage(items=[schemas.File.model_validate(file) for file in files], total=total)
 
 
 @router.post(
