@@ -18,12 +18,16 @@ from clew.types import ParsedFile
 
 __all__ = ["MediaType", "detect", "parse", "parse_path", "parser_for"]
 
-# Modules, imported when a file of their type comes: a PDF library need not be loaded to read a note.
+# Modules (and their function, where it is not ``parse``), imported when a file of their type comes: a PDF library
+# need not be loaded to read a note.
 _PARSERS = {
     MediaType.TEXT: "clew.indexing.parsers.text",
+    MediaType.CSV: "clew.indexing.parsers.spreadsheets:parse_csv",
+    MediaType.XLSX: "clew.indexing.parsers.spreadsheets:parse_xlsx",
     MediaType.MARKDOWN: "clew.indexing.parsers.markdown",
     MediaType.HTML: "clew.indexing.parsers.html",
     MediaType.DOCX: "clew.indexing.parsers.docx",
+    MediaType.PPTX: "clew.indexing.parsers.pptx",
     MediaType.PDF: "clew.indexing.parsers.pdf",
 }
 
@@ -64,10 +68,10 @@ def parse_path(path: Path) -> ParsedFile:
 
 def parser_for(kind: MediaType, name: str) -> Parser:
     """The parser of a media type. Raises UnsupportedFileError where there is none; ``name`` is for its message."""
-    module = _PARSERS.get(kind)
-    if module is None or find_spec(module) is None:
+    module, _, function = _PARSERS.get(kind, "").partition(":")
+    if not module or find_spec(module) is None:
         raise UnsupportedFileError(f"{name}: {kind.label} files cannot be read yet. {kind.advice}")
-    parser: Parser = import_module(module).parse
+    parser: Parser = getattr(import_module(module), function or "parse")
     return parser
 
 

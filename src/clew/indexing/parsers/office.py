@@ -117,6 +117,11 @@ def child(element: etree._Element | None, *path: str) -> etree._Element | None:
     return element
 
 
+def children(element: etree._Element | None) -> Iterator[etree._Element]:
+    """The children of an element; none where there is no element."""
+    return iter(()) if element is None else iter(element)
+
+
 def descendants(element: etree._Element, *names: str) -> Iterator[etree._Element]:
     """Descendants with one of these local names, in document order."""
     wanted = set(names)
@@ -141,4 +146,12 @@ def chart_text(package: Package, part: str) -> str:
 def _cached(element: etree._Element | None) -> list[str]:
     if element is None:
         return []
-    return [str(v.text or "") for point in descendants(element, "pt") for v in descendants(point, "v")]
+    return [_tidy(str(v.text or "")) for point in descendants(element, "pt") for v in descendants(point, "v")]
+
+
+def _tidy(value: str) -> str:
+    """A stored number without the noise of its last binary digits; other text as it is."""
+    try:
+        return f"{float(value):.15g}" if "." in value else value
+    except ValueError:
+        return value
