@@ -1,0 +1,132 @@
+"""The write flow: a file becomes blocks, sections, chunks, vectors and index entries, and then visible.
+
+source → parse → chunk → stage → embed → index → publish
+
+Each stage may be repeated after a crash: staging replaces what an interrupted attempt left, vectors are cached,
+index entries are overwritten, and nothing is visible before :meth:`IndexingPipeline.publish`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from clew.config import Settings
+from clew.errors import ClewError, EmptyFileError
+from clew.indexing.chunking import chunk_file
+from clew.indexing.embedding import EmbeddingReport, embed_children, index_entries
+from clew.indexing.parse_worker import parse_file
+from clew.models.base import Embedder
+from clew.storage.base import Originals, Records, SearchIndex
+from clew.types import File, KnowledgeBase, ParsedFile
+
+Progress = Callable[[str, float], None]
+"""Receives the stage's name and the share of the whole that is done, from 0 to 1."""
+
+# Shares of the whole, so that one bar runs from 0 to 1: the encoder takes most of the time.
+_PARSED, _STAGED, _EMBEDDED = 0.15, 0.2, 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class IndexingPipeline:
+    """Takes one file from its original to an index. Stateless; safe to use from several threads."""
+
+    records: Records
+    index: SearchIndex
+    originals: Originals
+    embedder: Embedder
+    settings: Settings
+
+    def stage(self, file_id: str, progress: Progress) -> Mapping[str, int]:
+        """Parse the file's current original, chunk it and write the rows of its next version.
+
+        Returns how many blocks, sections, parents and children there are. Raises FileFailedError.
+        """
+        file = self.records.get_file(file_id)
+        settings = self._settings_of(file)
+        progress("parse", 0.0)
+        with self.originals.local_path(file.file_key) as path:
+            parsed = parse_file(
+                path,
+                file.name,
+                timeout=settings.indexing.parse_timeout,
+                memory_bytes=settings.indexing.parse_memory_bytes,
+            )
+        progress("chunk", _PARSED)
+        counts = self.stage_parsed(file, parsed)
+        progress("embed", _STAGED)
+        return counts
+
+    def stage_parsed(self, file: File, parsed: ParsedFile) -> Mapping[str, int]:
+        """Chunk what was parsed (with sections) and write the rows of the file's next version."""
+        settings = self._settings_of(file)
+        parents, children = chunk_file(
+            file.file_id,
+            parsed,
+            count_tokens=self.embedder.count_tokens,
+            token_offsets=self.embedder.token_offsets,
+            parent_tokens=settings.indexing.parent_tokens,
+            child_tokens=settings.indexing.child_tokens,
+            overlap_tokens=settings.indexing.overlap_tokens,
+        )
+        if not children:
+            raise EmptyFileError(f"{file.name}: no text was found in it, so there is nothing to search.")
+        self.records.stage(file.file_id, file.version + 1, parsed, parents, children)
+        return {
+            "blocks": len(parsed.blocks),
+            "sections": len(parsed.sections),
+            "parents": len(parents),
+            "children": len(children),
+        }
+
+    def index_version(self, file_id: str, progress: Progress) -> EmbeddingReport:
+        """Embed the staged children and write their index entries; nobody sees them yet."""
+        file = self.records.get_file(file_id)
+        kb = self._kb_with_embedder(file)
+        settings = self.settings.for_kb(kb.settings)
+        children = self.records.file_children(file_id, version=file.version + 1)
+        title = staged_title(self.records, file)
+        vectors, report = None, EmbeddingReport(0, 0)
+        if settings.representations.l2:
+            vectors, report = embed_children(
+                children,
+                title,
+                self.embedder,
+                self.records,
+                on_progress=lambda share: progress("embed", _STAGED + share * (_EMBEDDED - _STAGED)),
+            )
+        progress("index", _EMBEDDED)
+        self.index.create(kb.kb_id, self.embedder.dimension)
+        entries = list(index_entries(children, file.version + 1, title, vectors, bm25=settings.representations.bm25))
+        self.index.upsert(kb.kb_id, entries)
+        return report
+
+    def publish(self, file_id: str) -> File:
+        """Make the staged version the visible one, then delete the old version's index entries."""
+        file = self.records.get_file(file_id)
+        published = self.records.publish(file_id, file.version + 1)
+        self.index.delete(file.kb_id, file_id, keep_version=published.version)
+        return published
+
+    def abandon(self, file_id: str, error: ClewError) -> File:
+        """Mark the file ``failed`` with the error as its reason and drop what was written of the new version."""
+        file = self.records.fail(file_id, str(error))
+        self.index.delete(file.kb_id, file_id, keep_version=file.version or None)
+        return file
+
+    def _settings_of(self, file: File) -> Settings:
+        return self.settings.for_kb(self.records.get_kb(file.kb_id).settings)
+
+    def _kb_with_embedder(self, file: File) -> KnowledgeBase:
+        kb = self.records.get_kb(file.kb_id)
+        if not kb.embedder:
+            kb = self.records.update_kb(kb.kb_id, embedder=self.embedder.name)
+        return kb
+
+
+def staged_title(records: Records, file: File) -> str:
+    """The title of the version being written: that of its root section."""
+    for section in records.sections(file.file_id, version=file.version + 1):
+        if section.path == "":
+            return section.title
+    return ""
