@@ -1,0 +1,113 @@
+"""From evidence to an answer's events: written by a chat model, or quoted where none is configured."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+
+from clew.answering.citations import CitationFilter, citations_of
+from clew.answering.prompts import NO_MODEL, NOT_FOUND, QUOTES_LEAD, UNCERTAIN_NOTICE, Language, answer_messages
+from clew.answering.quoting import Quote, best_quotes
+from clew.config import Settings
+from clew.models.base import ChatModel
+from clew.retrieval.pipeline import RetrievalRequest, RetrievalResult, Retriever
+from clew.text.language import detect_language
+from clew.trace import to_json
+from clew.types import AnswerEvent, Citation, Evidence, TokenUsage
+
+
+@dataclass(frozen=True, slots=True)
+class Answerer:
+    """Answers questions: retrieval, then text with citations. Safe to use from several threads."""
+
+    retriever: Retriever
+    chat: ChatModel | None
+    settings: Settings
+
+    def answer(self, request: RetrievalRequest) -> Iterator[AnswerEvent]:
+        """The answer's events in the order of spec 4, without the terminal one, which the run adds.
+
+        Raises what retrieval and the chat model raise; closing the iterator closes the model's stream.
+        """
+        result = yield from self.retriever.stream(request)
+        language = detect_language(request.question)
+        usage = result.trace.usage
+        if not result.evidence:
+            yield _sources([])
+            yield _delta(NOT_FOUND[language])
+        elif self.chat is None:
+            yield from self._quoted(request, result, language)
+        else:
+            usage = usage + (yield from self._written(self.chat, result, language))
+        if result.trace.uncertain:
+            notice = UNCERTAIN_NOTICE[language]
+            yield _delta(f"\n\n{notice}")
+            yield AnswerEvent("notice", {"text": notice, "reason": result.trace.uncertain_reason})
+        yield AnswerEvent("usage", {"tokens": to_json(usage), "retrieval_trace": to_json(result.trace)})
+
+    def _quoted(self, request: RetrievalRequest, result: RetrievalResult, language: Language) -> Iterator[AnswerEvent]:
+        kb = request.kbs[0]
+        quotes = best_quotes(
+            result.query.text,
+            result.query.vector,
+            result.evidence,
+            kb.embedder.embed_passages,
+            limit=kb.settings.answer.quote_sentences,
+        )
+        first: dict[int, str] = {}
+        for quote in quotes:
+            first.setdefault(quote.number, quote.text)
+        yield _sources(citations_of(result.evidence, first), result.evidence)
+        yield _delta(QUOTES_LEAD[language] + "\n\n")
+        for quote in quotes:
+            yield _delta(_quote_markdown(quote) + "\n\n")
+        yield _delta(NO_MODEL[language])
+
+    def _written(
+        self, chat: ChatModel, result: RetrievalResult, language: Language
+    ) -> Generator[AnswerEvent, None, TokenUsage]:
+        yield _sources(citations_of(result.evidence), result.evidence)
+        marks = CitationFilter(e.number for e in result.evidence)
+        usage = TokenUsage(calls=1)
+        stream = chat.stream(
+            answer_messages(result.trace.rewritten, result.evidence, language),
+            temperature=self.settings.models.chat.temperature,
+            max_tokens=self.settings.answer.max_tokens,
+            timeout=self.settings.models.chat.timeout,
+        )
+        for piece in stream:
+            if piece.usage is not None:
+                usage = usage + piece.usage
+            if text := marks.feed(piece.text):
+                yield _delta(text)
+        if text := marks.finish():
+            yield _delta(text)
+        return usage
+
+
+def _delta(text: str) -> AnswerEvent:
+    return AnswerEvent("delta", {"text": text})
+
+
+def _sources(citations: Sequence[Citation], evidence: Sequence[Evidence] = ()) -> AnswerEvent:
+    passages = {e.number: e.passage for e in evidence}
+    return AnswerEvent("sources", {"sources": [to_json(c) | {"text": passages[c.number]} for c in citations]})
+
+
+def _quote_markdown(quote: Quote) -> str:
+    """A sentence as a block quote; a table row as a small table under its header."""
+    if not quote.header:
+        return f"> {quote.text.replace(chr(10), ' ')} [{quote.number}]"
+    first, *others = [_cells(line) for line in [*quote.header.split("\n"), quote.text]]
+    width = max(len(row) for row in [first, *others])
+    lines = [_table_line(first, width), "|" + " --- |" * width, *(_table_line(row, width) for row in others)]
+    return "\n".join([*lines, "", f"[{quote.number}]"])
+
+
+def _cells(line: str) -> list[str]:
+    # A row whose first or last cell is empty lost the space beside its separator when the line was stripped.
+    return [cell.strip().replace("|", "\\|") for cell in f" {line} ".split(" | ")]
+
+
+def _table_line(cells: Sequence[str], width: int) -> str:
+    return "| " + " | ".join([*cells, *[""] * (width - len(cells))]) + " |"
