@@ -1,1 +1,569 @@
 """The composition root: Settings → Clew, the library's public class. Only this module names a backend."""
+
+from __future__ import annotations
+
+import io
+import json
+import mimetypes
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Literal
+
+from clew.answering.answer import Answerer
+from clew.answering.runs import AnswerRuns, stored_events
+from clew.config import ChatSettings, Settings, default_data_folder, load_settings, merged
+from clew.errors import ClewError, ConflictError, InputError
+from clew.indexing.jobs import IngestionJobs
+from clew.indexing.pipeline import IndexingPipeline
+from clew.models.base import ChatMessage, ChatModel, Embedder
+from clew.models.local import embedded_embedder, onnx_embedder
+from clew.models.openai import OpenAIChatModel, OpenAIEmbedder
+from clew.retrieval.pipeline import RetrievalRequest, RetrievalResult, Retriever
+from clew.retrieval.recall import SearchedKb
+from clew.storage.base import Conversation, Message, NewFile
+from clew.storage.originals import FolderOriginals
+from clew.storage.records import SqlRecords
+from clew.storage.search.qdrant import QdrantEdgeIndex
+from clew.trace import ComplexityDecision, to_json
+from clew.types import (
+    AnswerEvent,
+    Block,
+    ChildChunk,
+    File,
+    FileStatus,
+    KnowledgeBase,
+    ParentChunk,
+    ParsedFile,
+    Query,
+    RetrievalMode,
+    Scope,
+    Section,
+    SectionFilter,
+)
+
+_POLL_SECONDS = 0.1
+_TITLE_CHARACTERS = 60
+
+
+ModelProgress = Callable[[float, str], None]
+KindChoice = Literal["auto", "fact", "summary"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of ``clew doctor``: a part, whether it works, and what was seen or is to be done."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+class Clew:
+    """A data folder with everything that Clew does to it.
+
+    Safe to use from several threads. One process owns a data folder's search index at a time. Use as a context
+    manager, or call :meth:`close`.
+    """
+
+    def __init__(self, data: Path, settings: Settings) -> None:
+        self.data = data
+        self.settings = settings
+        self.originals = FolderOriginals(data / "originals")
+        self.records = SqlRecords.open(settings.storage.records_url or data / "records.sqlite")
+        self.index = QdrantEdgeIndex(data / "index")
+        self._runs = AnswerRuns(self.records)
+        self._lock = threading.RLock()
+
+    @classmethod
+    def open(
+        cls,
+        data: Path | str | None = None,
+        *,
+        settings: Settings | None = None,
+        overrides: Mapping[str, Any] | None = None,
+    ) -> Clew:
+        """Open (or make) a data folder. Raises SettingsError, StorageBusyError where another process has it open,
+        StorageError."""
+        folder = Path(data) if data is not None else default_data_folder()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"{folder}: cannot be used as the data folder ({error.strerror}); name another with --data."
+            ) from error
+        return cls(folder, settings or load_settings(folder, overrides))
+
+    def close(self) -> None:
+        """Stop answers and ingestion; what is unfinished goes on when the folder is opened again."""
+        self._runs.close()
+        if "jobs" in self.__dict__:
+            self.jobs.close()
+        self.index.close()
+        self.records.close()
+
+    def __enter__(self) -> Clew:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- parts -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedder of new KBs, loaded (the first time: built) on first use. Raises ServiceError."""
+        return make_embedder(self.settings, self.data, on_progress=self.on_model_progress)
+
+    on_model_progress: ModelProgress | None = None
+    """Set it to be told of the embedded model's first build: the share done and what is being done."""
+
+    @cached_property
+    def chat(self) -> ChatModel | None:
+        """Writes answers; None where none is configured."""
+        return make_chat(self.settings.models.chat)
+
+    @cached_property
+    def jobs(self) -> IngestionJobs:
+        """Durable ingestion, started on first use."""
+        with self._lock:
+            pipeline = IndexingPipeline(self.records, self.index, self.originals, self.embedder, self.settings)
+            url = self.settings.storage.records_url or f"sqlite:///{self.data / 'jobs.sqlite'}"
+            return IngestionJobs(pipeline, url, workers=self.settings.indexing.workers)
+
+    @cached_property
+    def retriever(self) -> Retriever:
+        """The read flow."""
+        return Retriever(self.records, self.index, _decide)
+
+    @cached_property
+    def answerer(self) -> Answerer:
+        """Retrieval and answer."""
+        return Answerer(self.retriever, self.chat, self.settings)
+
+    # --- knowledge bases ---------------------------------------------------------------------------------------
+
+    def create_kb(
+        self, name: str, *, description: str = "", settings: Mapping[str, Any] | None = None
+    ) -> KnowledgeBase:
+        """Raises ConflictError where the name is taken, InputError for an impossible name, SettingsError."""
+        name = name.strip()
+        if not name or len(name) > 200 or any(ord(ch) < 32 for ch in name):
+            raise InputError("A knowledge base needs a name of 1 to 200 characters without line breaks.")
+        self.settings.for_kb(settings or {})
+        kb = KnowledgeBase(_new_id("kb"), name, _now(), dict(settings or {}), description=description)
+        self.records.create_kb(kb)
+        return kb
+
+    def kb(self, name_or_id: str) -> KnowledgeBase:
+        """Raises NotFoundError."""
+        return self.records.get_kb(name_or_id)
+
+    def list_kbs(self) -> list[KnowledgeBase]:
+        """All knowledge bases, by name."""
+        return self.records.list_kbs()
+
+    def update_kb(
+        self,
+        name_or_id: str,
+        *,
+        settings: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        description: str | None = None,
+    ) -> KnowledgeBase:
+        """Change what is given; ``settings`` replaces the old overlay. Raises SettingsError, NotFoundError."""
+        kb = self.kb(name_or_id)
+        if settings is not None:
+            self.settings.for_kb(settings)
+        return self.records.update_kb(kb.kb_id, settings=settings, name=name, description=description)
+
+    def delete_kb(self, name_or_id: str) -> None:
+        """Delete a KB with all its files, originals and index."""
+        kb = self.kb(name_or_id)
+        keys = [file.file_key for file in self.records.list_files(kb.kb_id)]
+        self.records.delete_kb(kb.kb_id)
+        self.index.drop(kb.kb_id)
+        for key in keys:
+            self.originals.delete(key)
+
+    # --- files -------------------------------------------------------------------------------------------------
+
+    def add_file(self, kb: str, name: str, source: BinaryIO, *, source_path: str = "") -> tuple[File, bool]:
+        """Store a file and queue its ingestion; returns at once.
+
+        The bool is False where the KB holds the same bytes already: then that file comes back. Raises InputError
+        for an empty or too large file, NotFoundError for an unknown KB, ConflictError for a changed embedder.
+        """
+        record = self._writable_kb(kb)
+        file_id = _new_id("f")
+        new = self._store(file_id, record.kb_id, name, source, source_path)
+        try:
+            file, is_new = self.records.add_file(new)
+        except BaseException:
+            self.originals.delete(new.file_key)
+            raise
+        if is_new:
+            self.jobs.enqueue(file)
+        else:
+            self.originals.delete(new.file_key)
+        return file, is_new
+
+    def update_file(self, file_id: str, name: str, source: BinaryIO) -> File:
+        """Queue a new version under the same id; the file is hidden until it is published.
+
+        Raises ConflictError while another update of it runs.
+        """
+        old = self.file(file_id)
+        self._writable_kb(old.kb_id)
+        new = self._store(file_id, old.kb_id, name, source, old.source_path)
+        try:
+            file = self.records.begin_update(new)
+        except BaseException:
+            self.originals.delete(new.file_key)
+            raise
+        self.jobs.enqueue(file)
+        return file
+
+    def ingest_parsed(
+        self,
+        kb: str,
+        name: str,
+        parsed: ParsedFile,
+        *,
+        on_progress: Callable[[str, float], None] = lambda *_: None,
+    ) -> File:
+        """Index what is parsed already (blocks with sections) in this thread; for corpora that are no files.
+
+        ``on_progress`` receives the stage and the share done. A failed ingestion leaves a ``failed`` file and raises.
+        """
+        record = self._writable_kb(kb)
+        content = json.dumps(to_json(parsed), ensure_ascii=False).encode()
+        new = self._store(_new_id("f"), record.kb_id, name, io.BytesIO(content), "")
+        file, is_new = self.records.add_file(new)
+        if not is_new:
+            self.originals.delete(new.file_key)
+            return file
+        pipeline = self.jobs.pipeline
+        try:
+            pipeline.stage_parsed(file, parsed)
+            pipeline.index_version(file.file_id, on_progress)
+            return pipeline.publish(file.file_id)
+        except ClewError as error:
+            pipeline.abandon(file.file_id, error)
+            raise
+
+    def wait(
+        self,
+        file_ids: Iterable[str],
+        *,
+        on_progress: Callable[[Sequence[File]], None] = lambda _: None,
+        timeout: float | None = None,
+    ) -> list[File]:
+        """Wait until none of the files is processing; ``on_progress`` sees them several times a second."""
+        ids = list(file_ids)
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            files = [self.records.get_file(file_id) for file_id in ids]
+            on_progress(files)
+            if all(file.status is not FileStatus.PROCESSING for file in files):
+                return files
+            if deadline is not None and time.monotonic() > deadline:
+                return files
+            time.sleep(_POLL_SECONDS)
+
+    def file(self, file_id: str) -> File:
+        """Raises NotFoundError."""
+        return self.records.get_file(file_id)
+
+    def list_files(
+        self, kb: str, *, offset: int = 0, limit: int | None = None, status: FileStatus | None = None, text: str = ""
+    ) -> list[File]:
+        """Files of a KB by creation, filtered by status and by a part of the name."""
+        return self.records.list_files(self.kb(kb).kb_id, offset=offset, limit=limit, status=status, text=text)
+
+    def count_files(self, kb: str) -> Mapping[FileStatus, int]:
+        """How many files of each status a KB has."""
+        return self.records.count_files(self.kb(kb).kb_id)
+
+    def remove_file(self, file_id: str) -> None:
+        """Delete a file everywhere: records first (from then on nothing finds it), then index and original."""
+        file = self.file(file_id)
+        self.records.delete_file(file_id)
+        self.index.delete(file.kb_id, file_id)
+        self.originals.delete(file.file_key)
+
+    def blocks(self, file_id: str) -> list[Block]:
+        """Blocks of the published version in reading order."""
+        self.file(file_id)
+        return self.records.blocks(file_id)
+
+    def sections(self, file_id: str) -> list[Section]:
+        """Sections of the published version in path order."""
+        self.file(file_id)
+        return self.records.sections(file_id)
+
+    def file_parents(self, file_id: str) -> list[ParentChunk]:
+        """Parent chunks of the published version in reading order."""
+        self.file(file_id)
+        return self.records.file_parents(file_id)
+
+    def file_children(self, file_id: str) -> list[ChildChunk]:
+        """Child chunks of the published version in reading order."""
+        self.file(file_id)
+        return self.records.file_children(file_id)
+
+    def open_original(self, file_id: str) -> BinaryIO:
+        """The uploaded bytes of the current version."""
+        return self.originals.open(self.file(file_id).file_key)
+
+    # --- questions ---------------------------------------------------------------------------------------------
+
+    def search(
+        self,
+        question: str,
+        *,
+        kbs: Sequence[str],
+        files: Iterable[str] | None = None,
+        sections: Iterable[SectionFilter] | None = None,
+        mode: RetrievalMode = "auto",
+        kind: KindChoice = "auto",
+        overlay: Mapping[str, Any] | None = None,
+    ) -> RetrievalResult:
+        """Ranking, evidence and trace, no answer. The first KB named gives settings; ``overlay`` changes them for
+        this question only (to compare settings)."""
+        return self.retriever.retrieve(self._request(question, kbs, files, sections, mode, kind, overlay or {}))
+
+    def start_answer(
+        self,
+        question: str,
+        *,
+        kbs: Sequence[str],
+        conversation_id: str | None = None,
+        files: Iterable[str] | None = None,
+        sections: Iterable[SectionFilter] | None = None,
+        mode: RetrievalMode = "auto",
+        kind: KindChoice = "auto",
+    ) -> str:
+        """Begin an answer in the background and return the id of its (still empty) message; a conversation is made
+        where none is named. Follow it with :meth:`answer_events`."""
+        request = self._request(question, kbs, files, sections, mode, kind, {})
+        kb_ids = tuple(kb.kb.kb_id for kb in request.kbs)
+        if conversation_id is None:
+            conversation_id = self.create_conversation(_title_of(question), kb_ids).conversation_id
+        else:
+            self.records.get_conversation(conversation_id)
+        self.records.add_message(Message(_new_id("m"), conversation_id, "user", request.question.strip(), _now()))
+        message = Message(_new_id("m"), conversation_id, "assistant", "", _now(), "streaming")
+        self.records.add_message(message)
+        ids = {"conversation_id": conversation_id, "message_id": message.message_id}
+        self._runs.start(message.message_id, _with_ids(self.answerer.answer(request), ids))
+        return message.message_id
+
+    def answer_events(self, message_id: str, after: int = 0) -> Iterator[tuple[int, AnswerEvent]]:
+        """The answer's events after sequence number ``after`` (the first has 1), until the terminal one; an answer
+        whose run is gone is told from its message. Raises NotFoundError for an unknown message."""
+        run = self._runs.get(message_id)
+        if run is not None:
+            yield from run.follow(after)
+            return
+        for number, event in enumerate(stored_events(self.records.get_message(message_id)), start=1):
+            if number > after:
+                yield number, event
+
+    def stop_answer(self, message_id: str) -> None:
+        """Stop an answer that is being written; what there is stays. Raises NotFoundError for an unknown message."""
+        run = self._runs.get(message_id)
+        if run is None:
+            self.records.get_message(message_id)
+        else:
+            run.stop()
+
+    def ask(
+        self,
+        question: str,
+        *,
+        kbs: Sequence[str],
+        conversation_id: str | None = None,
+        files: Iterable[str] | None = None,
+        sections: Iterable[SectionFilter] | None = None,
+        mode: RetrievalMode = "auto",
+        kind: KindChoice = "auto",
+    ) -> Iterator[AnswerEvent]:
+        """The answer's events as they come, ending with ``done``, ``error`` or ``stopped``."""
+        message_id = self.start_answer(
+            question, kbs=kbs, conversation_id=conversation_id, files=files, sections=sections, mode=mode, kind=kind
+        )
+        for _, event in self.answer_events(message_id):
+            yield event
+
+    # --- conversations -----------------------------------------------------------------------------------------
+
+    def create_conversation(self, title: str, kb_ids: tuple[str, ...] = ()) -> Conversation:
+        """A new, empty conversation."""
+        conversation = Conversation(_new_id("c"), title, _now(), _now(), kb_ids)
+        self.records.create_conversation(conversation)
+        return conversation
+
+    def conversation(self, conversation_id: str) -> Conversation:
+        """Raises NotFoundError."""
+        return self.records.get_conversation(conversation_id)
+
+    def list_conversations(self, *, offset: int = 0, limit: int = 50) -> list[Conversation]:
+        """Latest first."""
+        return self.records.list_conversations(offset=offset, limit=limit)
+
+    def rename_conversation(self, conversation_id: str, title: str) -> None:
+        """Raises NotFoundError."""
+        self.records.rename_conversation(conversation_id, title)
+
+    def delete_conversation(self, conversation_id: str) -> None:
+        """With its messages."""
+        self.records.get_conversation(conversation_id)
+        self.records.delete_conversation(conversation_id)
+
+    def messages(self, conversation_id: str) -> list[Message]:
+        """Oldest first."""
+        self.records.get_conversation(conversation_id)
+        return self.records.messages(conversation_id)
+
+    # --- health ------------------------------------------------------------------------------------------------
+
+    def check(self) -> list[Check]:
+        """Whether each part works, by name; what is wrong says what to do."""
+        checks = [
+            _checked("records", self.records.check),
+            _checked("search index", self.index.check),
+            _checked("originals", self.originals.check),
+            _checked("embedder", lambda: f"{self.embedder.name}, {self.embedder.dimension} dimensions"),
+        ]
+        if self.chat is None:
+            checks.append(Check("language model", True, "none configured: answers quote the documents"))
+        else:
+            checks.append(_checked("language model", lambda: _probe_chat(self.chat)))
+        return checks
+
+    # --- inside ------------------------------------------------------------------------------------------------
+
+    def _request(
+        self,
+        question: str,
+        kbs: Sequence[str],
+        files: Iterable[str] | None,
+        sections: Iterable[SectionFilter] | None,
+        mode: RetrievalMode,
+        kind: KindChoice,
+        overlay: Mapping[str, Any],
+    ) -> RetrievalRequest:
+        if not kbs:
+            raise InputError("Name at least one knowledge base to search.")
+        if mode not in ("auto", "single", "multi"):
+            raise InputError(f"retrieval mode {mode!r}: use auto, single or multi.")
+        if kind not in ("auto", "fact"):
+            raise InputError(f"kind {kind!r}: use auto or fact; summaries are not answered yet.")
+        records = list({kb.kb_id: kb for kb in map(self.kb, kbs)}.values())
+        scope = Scope(
+            tuple(kb.kb_id for kb in records),
+            None if files is None else frozenset(files),
+            None if sections is None else frozenset(sections),
+        )
+        searched = tuple(
+            SearchedKb(kb, self.settings.for_kb(merged(kb.settings, overlay)), self._embedder_of(kb)) for kb in records
+        )
+        return RetrievalRequest(question, searched, scope, mode)
+
+    def _writable_kb(self, name_or_id: str) -> KnowledgeBase:
+        kb = self.kb(name_or_id)
+        self._embedder_of(kb)
+        return kb
+
+    def _embedder_of(self, kb: KnowledgeBase) -> Embedder:
+        if kb.embedder and kb.embedder != self.embedder.name:
+            raise ConflictError(
+                f"Knowledge base {kb.name!r} was built with the embedder {kb.embedder!r}, and the settings now name "
+                f"{self.embedder.name!r}; their vectors cannot be compared. Set models.embedder back, or make a new "
+                "knowledge base and add the files again."
+            )
+        return self.embedder
+
+    def _store(self, file_id: str, kb_id: str, name: str, source: BinaryIO, source_path: str) -> NewFile:
+        name = Path(name.replace("\\", "/")).name.strip() or "unnamed"
+        file_key = f"{file_id}-{uuid.uuid4().hex[:12]}"
+        size, content_hash = self.originals.put(file_key, source)
+        try:
+            if size > self.settings.indexing.max_file_bytes:
+                raise InputError(
+                    f"{name}: {size:,} bytes is more than indexing.max_file_bytes "
+                    f"({self.settings.indexing.max_file_bytes:,}); split the file or raise the setting."
+                )
+        except BaseException:
+            self.originals.delete(file_key)
+            raise
+        # A first guess by the name; the parser looks at the content.
+        media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        return NewFile(file_id, kb_id, name, media_type, size, file_key, content_hash, source_path)
+
+
+def _decide(question: str, mode: RetrievalMode, kb: SearchedKb, query: Query) -> ComplexityDecision:
+    return ComplexityDecision(question, "single", "request", 0.0, {})
+
+
+def make_embedder(settings: Settings, data: Path, *, on_progress: ModelProgress | None = None) -> Embedder:
+    """The embedder that the settings name, loaded on first use. The embedded one's model is kept in the data folder
+    ``data`` unless ``models.folder`` names another. Raises SettingsError."""
+    chosen = settings.models.embedder
+    if chosen.kind == "openai":
+        return OpenAIEmbedder(chosen)
+    if chosen.kind == "onnx":
+        return onnx_embedder(
+            Path(chosen.path),
+            query_prefix=chosen.query_prefix,
+            passage_prefix=chosen.passage_prefix,
+            max_tokens=chosen.max_tokens,
+        )
+    folder = Path(settings.models.folder or data / "models")
+    return embedded_embedder(folder, on_progress=on_progress)
+
+
+def make_chat(settings: ChatSettings) -> ChatModel | None:
+    """The chat model that the settings name, or None."""
+    return OpenAIChatModel(settings) if settings.url else None
+
+
+def _probe_chat(chat: ChatModel | None) -> str:
+    assert chat is not None
+    reply = chat.complete([ChatMessage("user", "Answer with the word yes.")], max_tokens=16, timeout=20)
+    return f"{chat.name} answered {reply.text[:40]!r}"
+
+
+def _checked(name: str, probe: Callable[[], str]) -> Check:
+    try:
+        return Check(name, True, probe())
+    except ClewError as error:
+        return Check(name, False, str(error))
+
+
+def _new_id(prefix: str) -> str:
+    return f"{prefix}_{uuid.uuid4().hex[:20]}"
+
+
+def _with_ids(events: Iterator[AnswerEvent], ids: Mapping[str, str]) -> Iterator[AnswerEvent]:
+    """The events with the ids of conversation and message in the plan, which tells a client where to come back."""
+    for event in events:
+        yield AnswerEvent(event.type, {**event.data, **ids}) if event.type == "retrieval_plan" else event
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _title_of(question: str) -> str:
+    line = " ".join(question.split())
+    return line if len(line) <= _TITLE_CHARACTERS else line[: _TITLE_CHARACTERS - 1] + "…"

@@ -70,6 +70,8 @@ class ChatSettings(_Section):
 class ModelSettings(_Section):
     """The models."""
 
+    folder: str = ""
+    """Where the embedded embedder's model is built and kept; empty: ``models`` in the data folder."""
     embedder: EmbedderSettings = EmbedderSettings()
     chat: ChatSettings = ChatSettings()
     """Writes answers."""
@@ -180,7 +182,7 @@ class Settings(_Section):
                 raise SettingsError(
                     f"{section}: a knowledge base cannot set this; it can set {', '.join(sorted(KB_SECTIONS))}."
                 )
-        return _validated(_merged(self.model_dump(), overlay))
+        return _validated(merged(self.model_dump(), overlay))
 
 
 KB_SECTIONS = frozenset({"indexing", "representations", "retrieval", "complexity", "recursion", "answer"})
@@ -197,8 +199,8 @@ def load_settings(data: Path, overrides: Mapping[str, Any] | None = None) -> Set
             raise SettingsError(f"{path}: not valid TOML ({error}); correct the file.") from error
     elif os.environ.get("CLEW_CONFIG"):
         raise SettingsError(f"{path}: CLEW_CONFIG names this file, and it does not exist.")
-    values = _merged(values, _from_environment(os.environ))
-    return _validated(_merged(values, overrides or {}))
+    values = merged(values, _from_environment(os.environ))
+    return _validated(merged(values, overrides or {}))
 
 
 def default_data_folder() -> Path:
@@ -218,15 +220,16 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name, value in environment.items():
         if name.startswith(ENV_PREFIX) and name not in _ENV_SPECIAL and "__" in name:
-            values = _merged(values, nested(name.removeprefix(ENV_PREFIX).lower().replace("__", "."), value))
+            values = merged(values, nested(name.removeprefix(ENV_PREFIX).lower().replace("__", "."), value))
     return values
 
 
-def _merged(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
+def merged(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
+    """``base`` with ``top`` laid over it, section by section."""
     result = dict(base)
     for key, value in top.items():
         below = result.get(key)
-        result[key] = _merged(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
+        result[key] = merged(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
     return result
 
 
