@@ -12,7 +12,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Protocol
 
@@ -28,7 +28,6 @@ _SURE = 0.85
 _ANCHOR_FROM = 0.6
 _ANCHORS = 4
 _CLAUSE_START = re.compile(r"(?<=[。！？，、；：])\s*(?=\S)|(?<=[,;:.!?])\s+(?=\S)|\n(?=\S)")
-_ANY_SPACE = re.compile(r"\s+")
 
 
 def chunk_file(
@@ -80,20 +79,20 @@ def chunk_file(
             )
             parents.append(parent)
             packer = _ChildPacker(group, child_tokens, overlap_tokens, text, _spans(group, head))
-            for child in _children(parent, packer, tokenizer, identify):
-                children.append(replace(child, ordinal=len(children)))
+            children.extend(_children(parent, packer, tokenizer, identify, len(children)))
     return parents, children
 
 
 def _children(
-    parent: ParentChunk, packer: _ChildPacker, tokenizer: Tokenizer, identify: _Identities
+    parent: ParentChunk, packer: _ChildPacker, tokenizer: Tokenizer, identify: _Identities, first: int
 ) -> Iterator[ChildChunk]:
-    for start, end, head, text, tokens in _pack(packer.fragments, packer.limit, tokenizer, packer):
+    packed = _pack(packer.fragments, packer.limit, tokenizer, packer)
+    for ordinal, (start, end, head, text, tokens) in enumerate(packed, start=first):
         yield ChildChunk(
             chunk_id=identify("child", parent.section_titles, text),
             parent_id=parent.chunk_id,
             file_id=parent.file_id,
-            ordinal=0,
+            ordinal=ordinal,
             section_path=parent.section_path,
             section_titles=parent.section_titles,
             text=text,
@@ -112,7 +111,7 @@ class _Identities:
         self._occurrences: Counter[bytes] = Counter()
 
     def __call__(self, kind: str, titles: Sequence[str], text: str) -> str:
-        normal = _ANY_SPACE.sub(" ", text).strip()
+        normal = " ".join(text.split())
         key = "\x1e".join((self._file_id, kind, "\x1f".join(titles), normal)).encode("utf-8", "replace")
         identity = hashlib.sha256(key).digest()
         self._occurrences[identity] += 1

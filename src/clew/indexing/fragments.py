@@ -138,16 +138,18 @@ def _drafts(members: tuple[Block, ...], tokenizer: Tokenizer, limit: int) -> Ite
         return
     text = block.text
     # One pass over the whole block tells the size of each piece; a huge block is counted piece by piece.
-    starts = [start for start, _ in tokenizer.offsets(text)] if len(text) <= _ONE_PASS_CHARS else None
-    if starts is not None:
+    offsets = tokenizer.offsets(text) if len(text) <= _ONE_PASS_CHARS else None
+    if offsets is not None:
         whole = limit - _PART_MARGIN if block.type is BlockType.CODE else limit // _SMALL_SHARE
-        if len(starts) <= whole:
-            yield _Draft(text, len(starts), "", (block,))
+        if len(offsets) <= whole:
+            yield _Draft(text, len(offsets), "", (block,))
             return
     done = 0
     for start, end in _spans(block):
         piece, separator = text[start:end], text[done:start]
-        tokens = limit + 1 if starts is None else bisect_left(starts, end) - bisect_left(starts, start)
+        tokens = limit + 1
+        if offsets is not None:
+            tokens = bisect_left(offsets, (end, 0)) - bisect_left(offsets, (start, 0))
         if tokens <= limit - _PART_MARGIN:
             yield _Draft(piece, tokens, separator, (block,))
         else:
