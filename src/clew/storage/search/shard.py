@@ -213,7 +213,7 @@ class Shard:
             self._closing = True
             if self._process is not None:
                 self._process.kill()
-        with self._write_lock, self._gate.exclusive():
+        with self._rebuild_lock, self._write_lock, self._gate.exclusive():
             if not self._closed:
                 self._closed = True
                 self._shard.close()
@@ -246,7 +246,7 @@ class Shard:
 
     def _switch(self, fresh: Any, name: str, changes: int) -> None:
         """Bring over what was written since the copy, then read and write the fresh generation."""
-        while True:
+        while not self._closing:
             with self._write_lock:
                 journal = self._journal
                 assert journal is not None
@@ -258,6 +258,9 @@ class Shard:
                     break
                 self._journal = _Journal()
             self._replay(journal, fresh)
+        else:
+            fresh.close()
+            raise StorageError(f"The search index {self._folder} was closed while its indexes were built.")
         shutil.rmtree(self._folder / f"g{self._generation - 1}", ignore_errors=True)
 
     def _replay(self, journal: _Journal, fresh: Any) -> None:
@@ -279,9 +282,6 @@ class Shard:
 
     def _replace(self, fresh: Any, name: str) -> None:
         with self._gate.exclusive():
-            if self._closed:
-                fresh.close()
-                raise StorageError(f"The search index {self._folder} was closed while its indexes were built.")
             replace_text(self._folder / "current", name)
             old, self._shard = self._shard, fresh
             self._generation += 1
