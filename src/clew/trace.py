@@ -42,6 +42,8 @@ class ComplexityDecision:
     classifier_name: str | None = None
     """Which classifier gave the probability: ``classifier`` or ``head``."""
     model_version: str | None = None
+    head_probability: float | None = None
+    """What the in-process head says, whoever decided."""
     llm_verdict: bool | None = None
     reason: str = ""
     failures: Mapping[str, str] = field(default_factory=dict)
