@@ -14,7 +14,7 @@ from clew.retrieval.complexity.verdict import read_verdict, verdict_messages
     [
         "yes", "Yes.", "YES!", "**Yes**", '"yes"', "y", "Yes, several look-ups are needed; no doubt about it.",
         "是", "是。", "是的，需要多次检索。", "“是”", "答案：是", "答案是：**是**", "需要多次检索", "多跳", "ｙｅｓ",
-        "<think>no, wait … not needed? </think>\n\nyes", "<think>可能不需要</think>是", 
+        "<think>no, wait … not needed? </think>\n\nyes", "<think>可能不需要</think>是",
         "thinking aloud: no</think> Yes",
         '{"answer": "yes"}', "```\nyes\n```", "The question is multi-hop.", "Let me see. The answer is yes.",
         "Not a simple question. Answer: yes", "该问题属于多跳问题", "multi",
@@ -27,7 +27,7 @@ def test_yes(reply: str) -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        "no", "No.", "NO", "n", "No, one look-up is enough, yes.", "否", "否。", "不是", "不需要", 
+        "no", "No.", "NO", "n", "No, one look-up is enough, yes.", "否", "否。", "不是", "不需要",
         "不需要，一次检索即可。", "没有必要",
         "答案：否", "答案是：否", "无需多次检索", "单跳", "<think>yes or no? yes…</think>no", "single",
         "<THINK>是</THINK>\n否", "It is a single-hop question.", "So the final answer is: no",
