@@ -3,13 +3,15 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, type Socket, connect, createServer as createSocket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { homedir, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Browser, type BrowserContextOptions, type Page, chromium } from "playwright-core";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PYTHON = process.env["PYTHON"] ?? join(ROOT, ".venv/bin/python");
+// The embedded model is built once for all tests.
+const MODELS = process.env["CLEW_TEST_MODELS"] ?? join(homedir(), ".cache/clew-tests/models");
 const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 const FLAGS = [
   "--headless",
@@ -45,12 +47,13 @@ export async function startServer(settings: Record<string, string> = {}): Promis
   const port = await freePort();
   const data = mkdtempSync(join(tmpdir(), "clew-browser-"));
   const fake = process.env["CLEW_BROWSER_FAKE"] !== undefined;
-  const command = fake ? ["-m", "fakes.serve", String(port)] : ["-m", "clew", "serve"];
-  const child = spawn(PYTHON, command, {
+  const [program, ...words] = fake ? [PYTHON, "-m", "fakes.serve", String(port)] : [join(dirname(PYTHON), "clew"), "serve"];
+  const child = spawn(program!, words, {
     cwd: data,
     env: {
       ...process.env,
-      PYTHONPATH: join(ROOT, "tests"),
+      PYTHONPATH: [join(ROOT, "tests"), process.env["PYTHONPATH"]].filter(Boolean).join(":"),
+      CLEW_MODELS__FOLDER: MODELS,
       CLEW_DATA: data,
       CLEW_SERVER__PORT: String(port),
       ...settings,

@@ -71,7 +71,7 @@ describe("documents", () => {
     await page.locator("input[type=file]").setInputFiles([demoFile(PDF), demoFile(MARKDOWN), damaged]);
     await page.getByRole("progressbar").first().waitFor({ timeout: 10_000 });
     const failed = page.getByRole("listitem").filter({ hasText: "damaged.pdf" });
-    await failed.getByText("Failed").waitFor({ timeout: 80_000 });
+    await failed.getByText("Failed", { exact: true }).waitFor({ timeout: 80_000 });
     expect(await failed.innerText()).toMatch(/damaged|cannot be (read|opened)|not a PDF/i);
     for (const name of [PDF, MARKDOWN]) {
       await page.getByRole("listitem").filter({ hasText: name }).getByText("Ready").waitFor({ timeout: 80_000 });

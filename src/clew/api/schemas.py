@@ -90,6 +90,7 @@ class File(_Out):
     size: int = Field(description="Bytes of the original.")
     status: Literal["processing", "completed", "failed"]
     reason: str = Field(description="Why the file failed, in words a person understands.")
+    source_path: str = Field(description="Where a folder ingest found it; empty for an upload.")
     stage: str = Field(examples=["embed"])
     progress: float = Field(ge=0, le=1)
     version: int = Field(description="The version that search reads; 0 before the first.")
@@ -299,6 +300,7 @@ class RetrievalPlanEvent(BaseModel):
     kind: Literal["fact", "summary"] | None
     conversation_id: str
     message_id: str
+    rewritten: str = Field("", description="The question as it is looked up.")
 
 
 class RetrievalStepEvent(BaseModel):
@@ -311,6 +313,8 @@ class RetrievalStepEvent(BaseModel):
     new_chunks: int
     goes_on: bool
     why: str
+    entities: list[str] = []
+    ms: float = 0.0
 
 
 class RetrievalDoneEvent(BaseModel):
@@ -318,6 +322,8 @@ class RetrievalDoneEvent(BaseModel):
     chunks: int
     stop_reason: str
     uncertain: bool
+    uncertain_reason: str = ""
+    ms: float = 0.0
 
 
 class SourcesEvent(BaseModel):
@@ -330,6 +336,7 @@ class DeltaEvent(BaseModel):
 
 class NoticeEvent(BaseModel):
     text: str
+    reason: str = ""
 
 
 class DoneEvent(BaseModel):

@@ -458,6 +458,12 @@ export interface components {
         Body_upload: {
             /** File */
             file: string;
+            /**
+             * Source Path
+             * @description Where a folder ingest found it, to recognise it next time.
+             * @default
+             */
+            source_path: string;
         };
         /**
          * ChatRequest
@@ -768,6 +774,11 @@ export interface components {
              */
             size: number;
             /**
+             * Source Path
+             * @description Where a folder ingest found it; empty for an upload.
+             */
+            source_path: string;
+            /**
              * Stage
              * @example embed
              */
@@ -1043,6 +1054,11 @@ export interface components {
         };
         /** NoticeEvent */
         NoticeEvent: {
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
             /** Text */
             text: string;
         };
@@ -1128,12 +1144,22 @@ export interface components {
         RetrievalDoneEvent: {
             /** Chunks */
             chunks: number;
+            /**
+             * Ms
+             * @default 0
+             */
+            ms: number;
             /** Rounds */
             rounds: number;
             /** Stop Reason */
             stop_reason: string;
             /** Uncertain */
             uncertain: boolean;
+            /**
+             * Uncertain Reason
+             * @default
+             */
+            uncertain_reason: string;
         };
         /** RetrievalPlanEvent */
         RetrievalPlanEvent: {
@@ -1150,6 +1176,12 @@ export interface components {
              * @description None where nothing is retrieved.
              */
             mode: ("single" | "multi") | null;
+            /**
+             * Rewritten
+             * @description The question as it is looked up.
+             * @default
+             */
+            rewritten: string;
             /** Source */
             source: string;
         };
@@ -1158,12 +1190,22 @@ export interface components {
          * @description One per round.
          */
         RetrievalStepEvent: {
+            /**
+             * Entities
+             * @default []
+             */
+            entities: string[];
             /** Goes On */
             goes_on: boolean;
             /** Hits */
             hits: {
                 [key: string]: unknown;
             }[];
+            /**
+             * Ms
+             * @default 0
+             */
+            ms: number;
             /** New Chunks */
             new_chunks: number;
             /** Query */

@@ -12,7 +12,7 @@ import { AnswerView } from "./AnswerView";
 import { Composer } from "./Composer";
 import { type LiveAnswer, isOver } from "./answer";
 import styles from "./chat.module.css";
-import { viewOfLive, viewOfTrace } from "./traceView";
+import { namesOf, viewOfLive, viewOfTrace } from "./traceView";
 import { useAnswer } from "./useAnswer";
 import { useStickToBottom } from "./useStickToBottom";
 
@@ -169,7 +169,7 @@ interface StoredProps {
 function StoredMessage({ message, all, onOpen, onAsk }: StoredProps) {
   const { t } = useTranslation();
   const { usage, role, status, content } = message;
-  const trace = useMemo(() => (usage.retrieval_trace ? viewOfTrace(usage.retrieval_trace) : null), [usage]);
+  const trace = useMemo(() => (usage.retrieval_trace ? viewOfTrace(usage.retrieval_trace, namesOf(usage.citations)) : null), [usage]);
   if (role === "user") return <Question text={content} />;
   const question = all.slice(0, all.indexOf(message)).findLast((other) => other.role === "user")?.content;
   return (

@@ -6,6 +6,7 @@ import { zh } from "../i18n/zh";
 import { confidenceOf, summaryOf, viewOfTrace } from "./traceView";
 
 const DECISION = { question: "q", mode: "multi", source: "rules", rule_score: 0.82, features: {} } as const;
+const NAMES = new Map([["f1", "report.pdf"]]);
 const TRACE = {
   question: "q",
   rewritten: "q",
@@ -27,20 +28,25 @@ beforeAll(() =>
 
 describe("the summary of a trace", () => {
   it("fits on one line", () => {
-    expect(summaryOf(viewOfTrace(TRACE), i18next.getFixedT("en"))).toBe(
+    expect(summaryOf(viewOfTrace(TRACE, NAMES), i18next.getFixedT("en"))).toBe(
       "multi · rules 0.82 · 3 rounds · 14 passages · 0.4 s",
     );
-    expect(summaryOf(viewOfTrace(TRACE), i18next.getFixedT("zh"))).toBe("多跳 · 规则 0.82 · 3 轮 · 14 段 · 0.4 秒");
+    expect(summaryOf(viewOfTrace(TRACE, NAMES), i18next.getFixedT("zh"))).toBe("多跳 · 规则 0.82 · 3 轮 · 14 段 · 0.4 秒");
+  });
+
+  it("names the files of hits that carry only an id", () => {
+    const trace = { ...TRACE, rounds: [{ round: 1, sub_question: "s", query: "s", hits: [{ chunk_id: "c", file_id: "f1" }] }] };
+    expect(viewOfTrace(trace as unknown as Trace, NAMES).rounds[0]?.hits[0]?.file).toBe("report.pdf");
   });
 
   it("says when nothing was looked up", () => {
     const trace = { ...TRACE, complexity: null, rounds: [] };
-    expect(summaryOf(viewOfTrace(trace), i18next.getFixedT("en"))).toBe("nothing was looked up");
+    expect(summaryOf(viewOfTrace(trace, NAMES), i18next.getFixedT("en"))).toBe("nothing was looked up");
   });
 
   it("names a source it does not know as the server does", () => {
     const trace = { ...TRACE, complexity: { ...DECISION, source: "oracle" } };
-    expect(summaryOf(viewOfTrace(trace as Trace), i18next.getFixedT("en"))).toContain("oracle 0.82");
+    expect(summaryOf(viewOfTrace(trace as Trace, NAMES), i18next.getFixedT("en"))).toContain("oracle 0.82");
   });
 });
 

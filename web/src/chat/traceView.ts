@@ -1,6 +1,6 @@
 /** One shape for the trace panel, whether the trace is still being streamed or was stored with the answer. */
 import type { TFunction } from "i18next";
-import type { Decision, Trace } from "../api/client";
+import type { Citation, Decision, Trace } from "../api/client";
 import type { LiveAnswer } from "./answer";
 
 export interface RoundView {
@@ -47,7 +47,10 @@ export function confidenceOf(decision: Decision): number {
   return decision.mode === "multi" ? value : 1 - value;
 }
 
-export function viewOfTrace(trace: Trace): TraceView {
+/** Names of files by their id, for hits that carry only the id. */
+export type FileNames = ReadonlyMap<string, string>;
+
+export function viewOfTrace(trace: Trace, names: FileNames): TraceView {
   const decision = trace.complexity ?? null;
   const ms = trace.ms ?? {};
   const total = ms["total"] ?? Object.values(ms).reduce((sum, value) => sum + value, 0);
@@ -64,7 +67,7 @@ export function viewOfTrace(trace: Trace): TraceView {
       subQuestion: step.sub_question,
       query: step.query,
       entities: step.entities ?? [],
-      hits: (step.hits ?? []).map(hitOf),
+      hits: (step.hits ?? []).map((hit) => hitOf(hit, names)),
       newChunks: step.new_chunks ?? 0,
       goesOn: step.goes_on ?? false,
       why: step.why ?? "",
@@ -79,6 +82,7 @@ export function viewOfTrace(trace: Trace): TraceView {
 }
 
 export function viewOfLive(live: LiveAnswer): TraceView {
+  const names = namesOf(live.citations);
   return {
     mode: live.plan?.mode ?? null,
     source: live.plan?.source ?? null,
@@ -91,18 +95,18 @@ export function viewOfLive(live: LiveAnswer): TraceView {
       round: step.round,
       subQuestion: step.sub_question,
       query: step.query,
-      entities: [],
-      hits: (step.hits ?? []).map(hitOf),
+      entities: step.entities ?? [],
+      hits: (step.hits ?? []).map((hit) => hitOf(hit, names)),
       newChunks: step.new_chunks,
       goesOn: step.goes_on,
       why: step.why,
-      ms: null,
+      ms: step.ms ?? null,
     })),
     passages: live.retrieved?.chunks ?? null,
     stopReason: live.retrieved?.stop_reason ?? null,
     uncertainReason: "",
     degraded: [],
-    seconds: null,
+    seconds: live.retrieved?.ms ? live.retrieved.ms / 1000 : null,
   };
 }
 
@@ -128,11 +132,15 @@ export function sourceName(source: string, t: TFunction): string {
   return t(`trace.sources.${source}` as "trace.sources.rules", { defaultValue: source });
 }
 
-function hitOf(hit: Record<string, unknown>): HitView {
+export function namesOf(citations: readonly Citation[]): FileNames {
+  return new Map(citations.map((citation) => [citation.file_id, citation.file_name]));
+}
+
+function hitOf(hit: Record<string, unknown>, names: FileNames): HitView {
   const titles = Array.isArray(hit["section_titles"]) ? hit["section_titles"] : [];
   return {
     chunkId: String(hit["chunk_id"] ?? ""),
-    file: String(hit["file"] ?? ""),
+    file: String(hit["file"] ?? names.get(String(hit["file_id"])) ?? ""),
     section: String(titles.at(-1) ?? ""),
     page: typeof hit["page"] === "number" ? hit["page"] : null,
     isNew: hit["new"] === true,

@@ -6,7 +6,7 @@ from collections import defaultdict
 from pathlib import PurePosixPath
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response, UploadFile, status
+from fastapi import APIRouter, Form, Query, Request, Response, UploadFile, status
 
 from clew.api import schemas
 from clew.api.deps import ClewDep
@@ -58,9 +58,15 @@ def list_files(
     status_code=status.HTTP_201_CREATED,
     responses={200: {"model": schemas.File, "description": "The knowledge base holds the same bytes already."}},
 )
-def upload(kb_id: str, file: UploadFile, response: Response, clew: ClewDep) -> schemas.File:
+def upload(
+    kb_id: str,
+    file: UploadFile,
+    response: Response,
+    clew: ClewDep,
+    source_path: Annotated[str, Form(description="Where a folder ingest found it, to recognise it next time.")] = "",
+) -> schemas.File:
     """Upload one file. It is stored and queued; its status and events say how far it is."""
-    stored, new = clew.add_file(kb_id, _name_of(file), file.file)
+    stored, new = clew.add_file(kb_id, _name_of(file), file.file, source_path=source_path)
     if not new:
         response.status_code = status.HTTP_200_OK
     return schemas.File.model_validate(stored)
