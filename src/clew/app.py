@@ -14,13 +14,12 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from clew.answering.answer import Answerer
 from clew.answering.runs import AnswerRuns, stored_events
 from clew.config import ChatSettings, Settings, default_data_folder, load_settings, merged
 from clew.errors import ClewError, ConflictError, InputError
-from clew.indexing.jobs import IngestionJobs
 from clew.indexing.pipeline import IndexingPipeline
 from clew.models.base import ChatMessage, ChatModel, Embedder
 from clew.models.local import embedded_embedder, onnx_embedder
@@ -47,6 +46,9 @@ from clew.types import (
     Section,
     SectionFilter,
 )
+
+if TYPE_CHECKING:
+    from clew.indexing.jobs import IngestionJobs
 
 _POLL_SECONDS = 0.1
 _TITLE_CHARACTERS = 60
@@ -134,6 +136,9 @@ class Clew:
     @cached_property
     def jobs(self) -> IngestionJobs:
         """Durable ingestion, started on first use."""
+        # DBOS takes about half of the time in which a command starts, and most commands ingest nothing.
+        from clew.indexing.jobs import IngestionJobs  # noqa: PLC0415
+
         with self._lock:
             pipeline = IndexingPipeline(self.records, self.index, self.originals, self.embedder, self.settings)
             url = self.settings.storage.records_url or f"sqlite:///{self.data / 'jobs.sqlite'}"
