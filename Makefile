@@ -7,16 +7,19 @@ DEMO_PORT ?= 8765
 # pytest arguments, for example: make pytest ARGS="tests/unit -k fusion"
 ARGS ?=
 
-.PHONY: demo test lint pytest web web-test wheel lock clean browser
+# The embedded model is built once for all test runs of this user.
+export CLEW_TEST_MODELS ?= $(HOME)/.cache/clew-tests/models
+
+.PHONY: demo test lint pytest web web-test browser-test wheel lock clean chromium
 
 demo: $(VENV)/.ready src/clew/api/page/index.html
 	@$(PYTHON) demo/run.py --clew $(BIN)/clew --data $(DEMO_DATA) --port $(DEMO_PORT)
 
-test: lint web-test browser pytest
+test: lint web-test browser-test pytest
 
 lint: $(VENV)/.ready
-	$(BIN)/ruff format --check src tests benchmarks demo
-	$(BIN)/ruff check src tests benchmarks demo
+	$(BIN)/ruff format --check src tests benchmarks demo scripts
+	$(BIN)/ruff check src tests benchmarks demo scripts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -28,8 +31,11 @@ web: src/clew/api/page/index.html
 web-test: web/node_modules/.ready src/clew/api/page/index.html
 	cd web && npm run --silent lint && npm run --silent typecheck && npm run --silent test
 
+browser-test: $(VENV)/.ready web/node_modules/.ready src/clew/api/page/index.html chromium
+	cd web && CLEW_MODELS__FOLDER=$(CLEW_TEST_MODELS) PYTHON=$(abspath $(BIN)/python) npm run --silent test:browser
+
 # On Debian as root Chromium is installed; elsewhere what is missing is named.
-browser:
+chromium:
 	@sh tests/browser/ensure_chromium.sh
 
 wheel: src/clew/api/page/index.html $(VENV)/.ready
