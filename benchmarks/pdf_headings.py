@@ -3,15 +3,17 @@
 Run: ``python benchmarks/pdf_headings.py --data DATA [name part ...]``, with the folder that holds ``docs/``.
 
 The truth is read with PDFium's own text extraction, not with Clew's parser: the lines of contents pages with a title
-and a page number. An entry counts as found if a section with that title (spaces, punctuation at the ends and case
-aside; ``Item 1.`` and its title may stand on either side of a dash) begins on the right page ± 1. The right page is
-the printed one where the title stands on it, ± 1; else the first later page whose text has a line with that title,
-since some reports print stale page numbers. Entries whose title is on no page are listed and left out.
+and a page number. An entry counts as found if a section with that title (case, spaces and punctuation aside, with or
+without its label ``Item 1.``, ``第一节``, or in a shorter form: "Balance Sheets" for "Balance Sheets as of June 30")
+begins on the right page ± 1. The right page is the printed one where a line with that title stands there, ± 1; else any
+page with such a line, since some reports print stale page numbers. Entries that no page has as a line are listed and
+left out.
 """
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import re
 import sys
 import time
@@ -25,7 +27,7 @@ from clew.errors import ClewError
 from clew.indexing.parsers.pdf import parse
 from clew.indexing.sections import build_sections
 
-FOLDERS = ("zh_finance", "en_finance", "section_tree")
+FOLDERS = ("zh_finance", "en_finance", "section_tree", "zh_misc")
 ENTRY = re.compile(
     r"^(?P<title>\S.*?)[\s.．·…⋯_]*\s[\s.．·…⋯_]*(?P<page>\d{1,3})$|^(?P<t2>.*?)[.．·…⋯]{3,}\s*(?P<p2>\d{1,3})$"
 )
@@ -72,6 +74,38 @@ def printed_contents(texts: list[str]) -> list[tuple[str, int, int]]:
     return entries
 
 
+LABEL = re.compile(
+    r"\s*(?:(?:item|part|note|chapter)\s*(?:\d{1,2}[a-c]?|[ivx]{1,4})\b|第.{1,3}[章节]|\d{1,3}(?:\.\d{1,3})*\b|\(?[a-f]\))",
+    re.I,
+)
+SHORTER = re.compile(r"^(?:pcaob|asof|forthe|at)")
+
+
+def split(text: str) -> tuple[str, str]:
+    """A title's label and the rest of it, both as keys."""
+    text = unicodedata.normalize("NFKC", text)
+    match = LABEL.match(text)
+    return (key(match.group()), key(text[match.end() :])) if match else ("", key(text))
+
+
+def same(title: tuple[str, str], wanted: tuple[str, str]) -> bool:
+    """Whether a line or section title is a contents entry: equal, but for the label or a shorter form."""
+    (label, rest), (wanted_label, wanted_rest) = title, wanted
+    if rest == wanted_rest:
+        return bool(rest) or label == wanted_label
+    if len(rest) >= 8 and wanted_rest.startswith(rest):
+        return len(rest) >= 0.6 * len(wanted_rest) or bool(SHORTER.match(wanted_rest[len(rest) :]))
+    if not label.startswith("item") or label != wanted_label:
+        return False
+    return difflib.SequenceMatcher(None, rest, wanted_rest).ratio() > 0.7
+
+
+def headings_of(text: str) -> set[tuple[str, str]]:
+    """A page's lines, alone and joined with up to three that follow, split as titles."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return {split(" ".join(lines[i : i + n])) for i in range(len(lines)) for n in (1, 2, 3, 4)}
+
+
 def measure(path: Path) -> tuple[int, int, list[str]]:
     """Found entries, entries that could be found, and a line about each miss."""
     data = path.read_bytes()
@@ -81,32 +115,29 @@ def measure(path: Path) -> tuple[int, int, list[str]]:
     entries = printed_contents(texts)
     if not entries:
         return 0, 0, []
-    keys = [key(text) for text in texts]
     started = time.process_time()
     sections = build_sections(parse(data, path.name)).sections
     print(f"{path.name}: {len(texts)} pages, {len(sections)} sections, {time.process_time() - started:.1f} s CPU")
-    titles = [(key(section.title), section.page or 0) for section in sections]
-    last = max(position for _, _, position in entries)
-    offsets = [
-        p - printed for t, printed, pos in entries for p in range(last + 1, len(keys) + 1) if key(t) in keys[p - 1]
-    ]
+    titles = [(split(section.title), section.page or 0) for section in sections if section.path]
+    contents = {position for _, _, position in entries}
+    lines = {p: headings_of(text) for p, text in enumerate(texts, start=1) if p not in contents}
+    places = {
+        title: [p for p in lines if any(same(line, split(title)) for line in lines[p])] for title, _, _ in entries
+    }
+    offsets = [place - printed for title, printed, _ in entries for place in places[title]]
     offset = max(set(offsets), key=offsets.count) if offsets else 0
     found = possible = 0
     misses: list[str] = []
     for title, printed, _ in entries:
-        wanted = key(title)
-        expected = [p for p in range(printed + offset - 1, printed + offset + 2) if last < p <= len(keys)]
-        places = [p for p in expected if wanted in keys[p - 1]]
-        if not places:
-            places = [p for p in range(last + 1, len(keys) + 1) if wanted in keys[p - 1]][:1]
-        if not places:
+        if not places[title]:
             misses.append(f"  not in the text: {title} … {printed}")
             continue
+        near = [p for p in places[title] if abs(p - printed - offset) <= 1] or places[title]
         possible += 1
-        if any(t == wanted and any(abs(page - place) <= 1 for place in places) for t, page in titles):
+        if any(same(t, split(title)) and any(abs(page - place) <= 1 for place in near) for t, page in titles):
             found += 1
         else:
-            misses.append(f"  missed: {title} … printed {printed}, stands on {places}")
+            misses.append(f"  missed: {title} … printed {printed}, stands on {near[:5]}")
     return found, possible, misses
 
 

@@ -14,7 +14,7 @@ import pypdfium2.raw as pdfium
 from clew.errors import DamagedFileError, EmptyFileError, EncryptedFileError, FileFailedError
 from clew.indexing.parsers.base import BlockBuilder, is_wide, join_lines
 from clew.indexing.parsers.pdf_aligned import AlignedTable
-from clew.indexing.parsers.pdf_contents import contents_page
+from clew.indexing.parsers.pdf_contents import bare, contents_page
 from clew.indexing.parsers.pdf_elements import Contents, Page, Picture, TextRun, arrange, pictures_of
 from clew.indexing.parsers.pdf_headings import Heading, OutlineEntry, body_size, find_headings, heading_levels
 from clew.indexing.parsers.pdf_lines import Row, box_around, rows_of
@@ -31,7 +31,7 @@ MEDIA_TYPE = "application/pdf"
 _NOISE = 0.3
 """A text layer with more than this share of meaningless characters counts as missing."""
 _GENERATED_TITLE = re.compile(
-    r"^(?:microsoft|untitled|document\d*$|doc\d*$|幻灯片|powerpoint|<[0-9a-f]{8}|doi:|\(anonymous\)|标准网)"
+    r"^(?:microsoft|untitled|document\d*$|doc\d*$|幻灯片|powerpoint|<[0-9a-f]{8}|doi:|\(anonymous\)|标准网|内部|confidential|internal)"
     r"|\.(?:docx?|exe|dvi|xlsx?|pptx?|pdf|indd|qxd)\b|www\.|^[\d\-_. ]+$",
     re.I,
 )
@@ -138,17 +138,31 @@ def _pages(contents: list[PageContent]) -> list[Page]:
         pages.append(Page(content, tables, rows_of(words)))
     offset = printed_offset([page.rows for page in pages])
     running = running_rows([page.rows for page in pages], [page.content.height for page in pages])
+    removed: list[list[Row]] = []
     for page, gone in zip(pages, running, strict=True):
         page.offset = offset
+        removed.append([page.rows[index] for index in sorted(gone)])
         page.rows = [row for index, row in enumerate(page.rows) if index not in gone]
     goes = False
-    for page, pictures in zip(pages, pictures_of(contents), strict=True):
+    for page in pages[: max(15, len(pages) // 5)]:
         number = page.content.number
-        if goes or number <= max(15, len(pages) // 5):
-            page.contents = contents_page(page.rows, page.content.links, number, len(pages) + offset, goes)
+        page.contents = contents_page(page.rows, page.content.links, number, len(pages) + offset, goes)
         goes = page.contents is not None
+    _keep_titles(pages, removed)
+    for page, pictures in zip(pages, pictures_of(contents), strict=True):
         page.elements = arrange(page, pictures)
     return pages
+
+
+def _keep_titles(pages: Sequence[Page], removed: Sequence[Sequence[Row]]) -> None:
+    """Puts a running header that is a contents entry back on the first page it stands on: there it is a heading."""
+    wanted = {bare(entry.title) for page in pages if page.contents for entry in page.contents.entries}
+    for page, rows in zip(pages, removed, strict=True):
+        if page.contents is None:
+            for row in rows:
+                if (key := bare(row.text)) in wanted:
+                    wanted.discard(key)
+                    page.rows = sorted([*page.rows, row], key=lambda r: r.y1)
 
 
 @dataclass(slots=True)

@@ -121,7 +121,7 @@ class _Line:
 def _bands(intervals: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
     bands: list[tuple[float, float]] = []
     for x0, x1 in sorted(intervals):
-        if bands and x0 < bands[-1][1] - 0.5:
+        if bands and x0 < bands[-1][1] + 0.5:
             bands[-1] = (bands[-1][0], max(bands[-1][1], x1))
         else:
             bands.append((x0, x1))
@@ -174,10 +174,21 @@ def _end(lines: Sequence[_Line], start: int) -> int:
             loose = 0
         else:
             loose += 1
-            if loose > _MAX_LOOSE or _prose(line, left, bands[0][0], bands[-1][1]):
+            prose = _prose(line, left, bands[0][0], bands[-1][1])
+            if loose > _MAX_LOOSE or (prose and not _long_label(lines, index, bands)):
                 break
         index += 1
     return end
+
+
+def _long_label(lines: Sequence[_Line], index: int, bands: list[tuple[float, float]]) -> bool:
+    """Whether a row that runs into the figures is the first line of the label of the next row."""
+    line = lines[index]
+    if index + 1 == len(lines) or line.pieces[0].text.endswith((".", "。", ":")):
+        return False
+    after = lines[index + 1]
+    near = after.row.y0 - line.row.y1 < 0.5 * line.row.size and abs(after.row.x0 - line.row.x0) < 2 * line.row.size
+    return near and after.data and _fits(after, bands) and line.row.x1 < bands[-1][0]
 
 
 def _start(lines: Sequence[_Line], first: int, floor: int, zone: float, right: float) -> int:
@@ -191,6 +202,8 @@ def _start(lines: Sequence[_Line], first: int, floor: int, zone: float, right: f
             break
         size = line.row.size
         over = [p for p in line.pieces if p.x1 > zone and p.x0 > zone - 4 * size]
+        if _centred(line, left, right):
+            break  # the table's title
         outside = any(p.x0 > right + 6 * size for p in line.pieces)
         if outside:
             break
@@ -200,6 +213,14 @@ def _start(lines: Sequence[_Line], first: int, floor: int, zone: float, right: f
             break
         index -= 1
     return top
+
+
+def _centred(line: _Line, left: float, right: float) -> bool:
+    """Whether a row of one piece stands in the middle of label and figures, in bold, capitals or brackets."""
+    piece = line.pieces[0]
+    middle = abs((piece.x0 + piece.x1) - (left + right)) / 2 < 1.5 * line.row.size
+    marked = line.row.bold or piece.text.isupper() or piece.text.startswith("(")
+    return len(line.pieces) == 1 and middle and marked
 
 
 def _merge_wrapped(lines: list[_Line], headers: int, zone: float) -> list[list[_Line]]:

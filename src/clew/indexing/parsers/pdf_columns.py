@@ -100,7 +100,17 @@ def _two_columns(rows: Sequence[Row], gutter: float) -> bool:
         return False
     left = [w for row in rows for w in row.words if w.x1 <= gutter + 1]
     right = [w for row in rows for w in row.words if w.x0 >= gutter - 1]
-    return _running_text(left) and _running_text(right)
+    if _running_text(left) and _running_text(right):
+        return True
+    # A column of short lines beside running text, as a rule, does not share its base lines; rows of a table do.
+    beside = _running_text(left) or _running_text(right)
+    return beside and 2 * sum(_shares_base(row, gutter) for row in both) < len(both)
+
+
+def _shares_base(row: Row, gutter: float) -> bool:
+    left = [w for w in row.words if w.x1 <= gutter + 1]
+    right = [w for w in row.words if w.x0 >= gutter - 1]
+    return bool(left and right) and abs(left[-1].y1 - right[0].y1) < 0.12 * right[0].size
 
 
 def _running_text(words: Sequence[Word]) -> bool:

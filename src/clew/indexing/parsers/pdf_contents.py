@@ -19,6 +19,11 @@ _TITLE = re.compile(
     r"|.{0,30}(?:table of contents|目\s*[录錄次]))$",
     re.I,
 )
+_LABEL = re.compile(
+    r"(?:(?:item|part|note|chapter|section|appendix)\s*(?:\d{1,2}[a-c]?|[ivx]{1,5}|[a-h])\b|第.{1,4}[章节節编篇部]"
+    r"|\d{1,2}(?:\.\d{1,2})*\b|\(?[a-z]\)|[a-h]\b(?=\.|\s)|[一二三四五六七八九十]{1,3}、|[（(][一二三四五六七八九十]{1,3}[）)])"
+    r"[\s.:：、\-–—]*"
+)
 _MIN_ENTRIES = 4
 
 
@@ -46,6 +51,19 @@ def plain(text: str) -> str:
     """A title for comparison: composed, lower case, without spaces and punctuation at its ends."""
     text = unicodedata.normalize("NFKC", text).lower().replace("’", "'").replace("“", '"').replace("”", '"')
     return "".join(text.split()).strip(".。:：,，;；-–—")
+
+
+def label_of(text: str) -> str:
+    """The label that a title opens with (``item1a``, ``parti``, ``note3``, ``第三节``, ``2.1``), or ``""``."""
+    match = _LABEL.match(unicodedata.normalize("NFKC", text).lower().strip())
+    return "".join(c for c in match.group() if c.isalnum()) if match else ""
+
+
+def bare(text: str) -> str:
+    """A title for comparison, without the label that it opens with."""
+    text = unicodedata.normalize("NFKC", text).lower().strip()
+    match = _LABEL.match(text)
+    return plain(text[match.end() :]) if match else plain(text)
 
 
 def _entry(row: Row, links: Sequence[tuple[BBox, int]], page: int) -> ContentsEntry | None:
@@ -121,16 +139,16 @@ def _with_parts(
 ) -> list[ContentsEntry]:
     """Entries, with a title that was wrapped over two rows put together again."""
     result: list[ContentsEntry] = []
-    for position, (index, entry) in enumerate(zip(at, entries, strict=True)):
+    for index, entry in zip(at, entries, strict=True):
         above = rows[index - 1] if index else None
-        free = index - 1 not in at and (position == 0 or index - 1 > at[position - 1])
-        if above is not None and free and position and _wrapped(above, rows[index], rows[at[position - 1]]):
+        free = index - 1 not in at
+        if above is not None and free and _wrapped(above, rows[index]):
             entry = ContentsEntry(f"{above.text} {entry.title}", entry.printed, entry.target, above.x0, page)
         result.append(entry)
     return result
 
 
-def _wrapped(above: Row, row: Row, before: Row) -> bool:
-    """Whether the row above is the first half of this entry: long, and this one is set in under it."""
+def _wrapped(above: Row, row: Row) -> bool:
+    """Whether the row above is the first half of this entry: long, and this one opens with no label of its own."""
     near = row.y0 - above.y1 < 0.7 * row.size
-    return near and above.x1 - above.x0 > 12 * above.size and not before.text.endswith(above.text)
+    return near and above.x1 - above.x0 > 12 * above.size and label_of(row.text) == "" and not is_toc_title(above.text)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from clew.indexing.numbering import is_heading_like, numbering_level
 from clew.indexing.parsers.base import join_lines
-from clew.indexing.parsers.pdf_contents import ContentsEntry, plain
+from clew.indexing.parsers.pdf_contents import ContentsEntry, bare, label_of, plain
 from clew.indexing.parsers.pdf_lines import Row, segments_of
 
 _MAX_ROWS = 4
 """A heading is at most so many rows high."""
 _CHAPTER_RANK = 3
 """Numbering up to here (part, chapter, section, item) makes a heading without any help of fonts."""
-_CAPTION = re.compile(r"(?:figure|fig\.|table|chart|exhibit|图表?|表|图)\s*[A-Z]?\d", re.I)
+_CAPTION = re.compile(
+    r"(?:figure|fig\.|table|chart|exhibit|图表?|表|图)\s*[A-Z]?\d|[图表注][:：]|(?:资料|数据)来源|(?:source|notes?)s?:|[（(]?单位[:：]",
+    re.I,
+)
+_NOTE = re.compile(r"note\s+\d{1,2}[a-z]?\b", re.I)
 _RUN_IN = re.compile(r"[a-z0-9][^\s]*\.$")
 Position = tuple[int, int]
 """Page number and index of a row on it."""
@@ -76,6 +80,36 @@ class _Pages:
                     break
         return None
 
+    def find_entry(self, page: int, title: str, stands_out: Callable[[Row], bool]) -> tuple[int, int] | None:
+        """The rows of a page that read like a contents entry: with or without its label, or its shorter form.
+
+        A shorter form ("Balance Sheets" for "Balance Sheets as of June 30") has to stand out.
+        """
+        wanted, label = bare(title), label_of(title)
+        shorter: tuple[int, int] | None = None
+        for start in range(len(self.rows.get(page, ()))):
+            text = ""
+            for end in range(start, min(start + _MAX_ROWS, len(self.rows[page]))):
+                if end in self.taken[page]:
+                    break
+                text = f"{text} {self.rows[page][end].text}"
+                key = bare(text)
+                if key == wanted and wanted:
+                    return start, end
+                if key and not wanted.startswith(key):
+                    same = label and label_of(text) == label and label.startswith("item")
+                    if shorter is None and same and stands_out(self.rows[page][start]):
+                        shorter = (start, start)
+                    break
+                if len(key) >= 8 and stands_out(self.rows[page][start]) and _enough(key, wanted):
+                    shorter = (start, end)
+        return shorter
+
+
+def _enough(key: str, wanted: str) -> bool:
+    """Whether the first words of a title stand for all of it."""
+    return len(key) >= 0.6 * len(wanted) or bool(re.match(r"\(|(?:asof|forthe|at)[a-z]*", wanted[len(key) :]))
+
 
 def body_size(rows: Iterable[Row]) -> float:
     """The font size of most characters."""
@@ -106,7 +140,27 @@ def find_headings(
         if cover <= 6 and page < cover:
             continue  # a cover's large print is no section
         _from_style(known, page, rows, found, size, complete)
-    return [found[position] for position in sorted(found)]
+    return _rejoined([found[position] for position in sorted(found)], pages)
+
+
+def _rejoined(headings: list[Heading], pages: Mapping[int, Sequence[Row]]) -> list[Heading]:
+    """Headings whose second line was taken for one of its own, as one."""
+    joined: list[Heading] = []
+    for heading in headings:
+        before = joined[-1] if joined else None
+        if before is not None and before.page == heading.page and before.last + 1 == heading.first:
+            last, first = pages[heading.page][before.last], pages[heading.page][heading.first]
+            right = max(row.x1 for row in pages[heading.page])
+            if (
+                _same_heading(last, first)
+                and right - last.x1 < 3 * last.size
+                and first.x1 - first.x0 < last.x1 - last.x0
+            ):
+                text = join_lines([before.text, heading.text])
+                joined[-1] = replace(before, last=heading.last, text=text)
+                continue
+        joined.append(heading)
+    return joined
 
 
 def _take(known: _Pages, page: int, span: tuple[int, int], found: dict[Position, Heading], depth: int | None) -> None:
@@ -125,7 +179,7 @@ def _from_outline(known: _Pages, outline: Sequence[OutlineEntry], found: dict[Po
             continue
         for page in (entry.page, entry.page + 1, entry.page - 1):
             span = known.find(page, title, prefix=True)
-            if span is not None and is_heading_like(known.text(page, span)):
+            if span is not None and is_heading_like(text := known.text(page, span)) and not _CAPTION.match(text):
                 _take(known, page, span, found, entry.depth if deep else None)
                 break
 
@@ -134,26 +188,31 @@ def _from_contents(
     known: _Pages, contents: Sequence[ContentsEntry], offset: int, found: dict[Position, Heading], size: float
 ) -> None:
     """Contents entries at the page they name, or else wherever a row reads like them and looks like a heading."""
+    skip = {entry.on_page for entry in contents}
+
+    def stands_out(row: Row) -> bool:
+        return _stands_out(row, size)
+
     for entry in contents:
         title = plain(entry.title)
         spot = entry.target or (entry.printed - offset if entry.printed is not None else None)
         near = [] if spot is None else [spot, spot + 1, spot - 1]
         for page in near:
-            if page > entry.on_page and (span := known.find(page, title, prefix=False)) is not None:
+            if page not in skip and (span := known.find_entry(page, entry.title, stands_out)) is not None:
                 _take(known, page, span, found, None)
                 break
         else:
-            if any(plain(h.text) == title and h.page in near for h in found.values()):
+            if any(bare(h.text) == bare(entry.title) and h.page in near for h in found.values()):
                 continue
             for page in sorted(known.rows):
-                span = known.find(page, title, prefix=False) if page > entry.on_page else None
-                if span is not None and _stands_out(known.rows[page][span[0]], size):
+                span = known.find(page, title, prefix=False) if page not in skip else None
+                if span is not None and stands_out(known.rows[page][span[0]]):
                     _take(known, page, span, found, None)
                     break
 
 
 def _stands_out(row: Row, size: float) -> bool:
-    return row.bold or row.size > 1.1 * size or (numbering_level(row.text) or 99) <= _CHAPTER_RANK
+    return row.bold or row.size > 1.1 * size or row.text.isupper() or (numbering_level(row.text) or 99) <= _CHAPTER_RANK
 
 
 def _from_style(
@@ -207,8 +266,8 @@ def _looks_like_heading(rows: Sequence[Row], index: int, size: float, complete: 
         return False
     if _CAPTION.match(text) or (_RUN_IN.search(text) and not row.bold):
         return False
-    if rank is None and len(segments_of(row)) > 1:
-        return False  # the heads of columns
+    if rank is None and (text[0] in "($（" or len(segments_of(row)) > 1):
+        return False  # a unit; the heads of columns
     if rank is not None and rank <= _CHAPTER_RANK:
         return row.bold or row.size > 1.05 * size or _alone(rows, index)
     if complete:
@@ -238,9 +297,9 @@ def heading_levels(headings: Sequence[Heading]) -> list[int]:
     Numbered headings rank by their numbering, others by size and weight; bookmarks in a tree rank by their depth.
     """
     levels: list[int] = []
-    stack: list[tuple[tuple[object, ...], Heading, int | None]] = []
+    stack: list[tuple[tuple[object, ...], Heading, float | None]] = []
     for heading in headings:
-        rank = numbering_level(heading.text)
+        rank = _rank(heading.text)
         key: tuple[object, ...] = ("n", rank) if rank is not None else ("s", *_weight(heading))
         if heading.depth is not None:
             key = ("o", heading.depth)
@@ -258,6 +317,11 @@ def heading_levels(headings: Sequence[Heading]) -> list[int]:
     return levels
 
 
+def _rank(text: str) -> float | None:
+    """The rank of a heading's numbering; the notes of financial statements stand below items."""
+    return 3.5 if _NOTE.match(text) else numbering_level(text)
+
+
 def _depth(heading: Heading) -> int:
     return heading.depth if heading.depth is not None else 99
 
@@ -266,7 +330,7 @@ def _weight(heading: Heading) -> tuple[float, bool, bool, bool]:
     return round(heading.size), heading.bold, heading.text.isupper(), not heading.italic
 
 
-def _outranks(entry: tuple[tuple[object, ...], Heading, int | None], heading: Heading, rank: int | None) -> bool:
+def _outranks(entry: tuple[tuple[object, ...], Heading, float | None], heading: Heading, rank: float | None) -> bool:
     _, above, above_rank = entry
     if above.depth is not None:
         return True
@@ -276,4 +340,6 @@ def _outranks(entry: tuple[tuple[object, ...], Heading, int | None], heading: He
         return heading.size < 1.3 * above.size
     if rank is not None and rank <= _CHAPTER_RANK:
         return above.size > 1.15 * heading.size
+    if above_rank is not None:
+        return _weight(above) >= _weight(heading)
     return _weight(above) > _weight(heading)

@@ -18,6 +18,7 @@ _PAGE_NUMBER = re.compile(
     r"(?:\s*(?:/|of|共|，共)\s*\d{1,4}\s*(?:页)?)?$",
     re.I,
 )
+_AT_ENDS = re.compile(r"^\d{1,4}(?=\s|[|—–-])|(?<=[\s|—–-])\d{1,4}$")
 
 
 def _key(row: Row) -> str:
@@ -102,13 +103,22 @@ def _number_of(row: Row) -> int | None:
     return int(match.group(1)) if match and match.group(1).isdigit() else None
 
 
+def _numbers_beside(row: Row) -> list[int]:
+    """A row's number, if it is a page number alone or stands at either end of a running header."""
+    text = row.text.strip()
+    alone = _number_of(row)
+    if alone is not None or len(text) > 90:
+        return [] if alone is None else [alone]
+    return [int(match) for match in _AT_ENDS.findall(text)]
+
+
 def _number_offset(pages: Sequence[Sequence[Row]]) -> int | None:
     """Printed page number minus position in the file, where at least a third of the pages agree."""
     offsets: Counter[int] = Counter()
     for number, rows in enumerate(pages, start=1):
         near = {*range(min(_EDGE_ROWS, len(rows))), *range(max(len(rows) - _EDGE_ROWS, 0), len(rows))}
-        edge = {n for i in near if (n := _number_of(rows[i])) is not None}
-        offsets.update({n - number for n in edge})
+        edge = {n for i in near for n in _numbers_beside(rows[i])}
+        offsets.update({n - number for n in edge if abs(n - number) <= 60})
     if not offsets:
         return None
     best, count = offsets.most_common(1)[0]
