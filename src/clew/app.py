@@ -21,9 +21,12 @@ from clew.answering.runs import AnswerRuns, stored_events
 from clew.config import ChatSettings, Settings, default_data_folder, load_settings, merged
 from clew.errors import ClewError, ConflictError, InputError
 from clew.indexing.pipeline import IndexingPipeline
-from clew.models.base import ChatMessage, ChatModel, Embedder
+from clew.models.base import ChatMessage, ChatModel, ComplexityClassifier, Embedder
+from clew.models.classifier import HttpComplexityClassifier
 from clew.models.local import embedded_embedder, onnx_embedder
 from clew.models.openai import OpenAIChatModel, OpenAIEmbedder
+from clew.retrieval.complexity.cascade import decide
+from clew.retrieval.complexity.features import FEATURES_VERSION
 from clew.retrieval.pipeline import RetrievalRequest, RetrievalResult, Retriever
 from clew.retrieval.recall import SearchedKb
 from clew.storage.base import Conversation, Message, NewFile
@@ -37,10 +40,10 @@ from clew.types import (
     ChildChunk,
     File,
     FileStatus,
+    FloatArray,
     KnowledgeBase,
     ParentChunk,
     ParsedFile,
-    Query,
     RetrievalMode,
     Scope,
     Section,
@@ -134,6 +137,21 @@ class Clew:
         return make_chat(self.settings.models.chat)
 
     @cached_property
+    def enrichment(self) -> ChatModel | None:
+        """The small model that rewrites, decides and plans; the chat model where none is set of its own."""
+        return make_chat(self.settings.models.enrichment, "models.enrichment") or self.chat
+
+    @cached_property
+    def classifier(self) -> ComplexityClassifier | None:
+        """The external complexity classifier; None where no URL is set."""
+        settings = self.settings.complexity
+        if not settings.classifier_url:
+            return None
+        return HttpComplexityClassifier(
+            settings.classifier_url, features_version=FEATURES_VERSION, timeout=settings.classifier_timeout
+        )
+
+    @cached_property
     def jobs(self) -> IngestionJobs:
         """Durable ingestion, started on first use."""
         # DBOS takes about half of the time in which a command starts, and most commands ingest nothing.
@@ -147,7 +165,7 @@ class Clew:
     @cached_property
     def retriever(self) -> Retriever:
         """The read flow."""
-        return Retriever(self.records, self.index, _decide)
+        return Retriever(self.records, self.index, self._decide)
 
     @cached_property
     def answerer(self) -> Answerer:
@@ -409,6 +427,18 @@ class Clew:
         for _, event in self.answer_events(message_id):
             yield event
 
+    def route(self, question: str, *, kb: str | None = None, mode: RetrievalMode = "auto") -> ComplexityDecision:
+        """Whether the question needs one look-up or several, with the settings of ``kb`` where one is named.
+
+        Decided as in a search, and recorded; nothing is looked up.
+        """
+        settings = self.settings if kb is None else self.settings.for_kb(self.kb(kb).settings)
+        return self._decide(question, mode, settings, lambda: self.embedder.embed_queries([question])[0])
+
+    def decisions(self, *, offset: int = 0, limit: int | None = None) -> list[Mapping[str, Any]]:
+        """The recorded complexity decisions, oldest first, as JSON."""
+        return self.records.decisions("complexity", offset=offset, limit=limit)
+
     # --- conversations -----------------------------------------------------------------------------------------
 
     def create_conversation(self, title: str, kb_ids: tuple[str, ...] = ()) -> Conversation:
@@ -456,6 +486,20 @@ class Clew:
         return checks
 
     # --- inside ------------------------------------------------------------------------------------------------
+
+    def _decide(
+        self, question: str, mode: RetrievalMode, settings: Settings, embed: Callable[[], FloatArray]
+    ) -> ComplexityDecision:
+        decision = decide(
+            question,
+            mode=mode,
+            settings=settings.complexity,
+            classifier=self.classifier,
+            chat_model=self.enrichment,
+            embed_question=embed,
+        )
+        self.records.add_decision("complexity", to_json(decision))
+        return decision
 
     def _request(
         self,
@@ -516,10 +560,6 @@ class Clew:
         return NewFile(file_id, kb_id, name, media_type, size, file_key, content_hash, source_path)
 
 
-def _decide(question: str, mode: RetrievalMode, kb: SearchedKb, query: Query) -> ComplexityDecision:
-    return ComplexityDecision(question, "single", "request", 0.0, {})
-
-
 def make_embedder(settings: Settings, data: Path, *, on_progress: ModelProgress | None = None) -> Embedder:
     """The embedder that the settings name, loaded on first use. The embedded one's model is kept in the data folder
     ``data`` unless ``models.folder`` names another. Raises SettingsError."""
@@ -537,9 +577,9 @@ def make_embedder(settings: Settings, data: Path, *, on_progress: ModelProgress 
     return embedded_embedder(folder, on_progress=on_progress)
 
 
-def make_chat(settings: ChatSettings) -> ChatModel | None:
-    """The chat model that the settings name, or None."""
-    return OpenAIChatModel(settings) if settings.url else None
+def make_chat(settings: ChatSettings, setting: str = "models.chat") -> ChatModel | None:
+    """The chat model that the settings under the path ``setting`` name, or None."""
+    return OpenAIChatModel(settings, setting=setting) if settings.url else None
 
 
 def _probe_chat(chat: ChatModel | None) -> str:

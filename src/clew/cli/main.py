@@ -21,6 +21,7 @@ from clew.app import make_embedder
 from clew.cli.door import Door, HttpDoor, LocalDoor, open_door
 from clew.cli.evaluate import evaluate
 from clew.cli.printing import print_answer, print_checks, print_hits, print_parsed
+from clew.cli.routing import route
 from clew.config import default_data_folder, load_settings, merged, nested
 from clew.errors import ClewError, InputError, SettingsError
 from clew.types import RetrievalMode
@@ -35,6 +36,7 @@ app = typer.Typer(
 kb_app = typer.Typer(help="Knowledge bases: create, list, settings, delete.", no_args_is_help=True)
 app.add_typer(kb_app, name="kb")
 app.command("eval")(evaluate)
+app.command("route")(route)
 
 _errors = Console(stderr=True, highlight=False)
 _POLL_SECONDS = 0.2

@@ -11,17 +11,19 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from clew.config import Settings
 from clew.errors import InputError
 from clew.retrieval.context import ContextLimits, build_context
 from clew.retrieval.recall import Recall, Recalled, SearchedKb, make_query
 from clew.storage.base import Records, SearchIndex
 from clew.trace import ComplexityDecision, MultiHopStep, RetrievalTrace
-from clew.types import AnswerEvent, Candidate, ChildChunk, Evidence, Query, RetrievalMode, Scope
+from clew.types import AnswerEvent, Candidate, ChildChunk, Evidence, FloatArray, Query, RetrievalMode, Scope
 
 MAX_QUESTION_CHARACTERS = 8000
 
-Decide = Callable[[str, RetrievalMode, SearchedKb, Query], ComplexityDecision]
-"""Decides single or multi; receives the rewritten question, the mode asked for, the first KB and its query."""
+Decide = Callable[[str, RetrievalMode, Settings, Callable[[], FloatArray]], ComplexityDecision]
+"""Decides single or multi; receives the rewritten question, the mode asked for, the first KB's settings, and a function
+that gives the question's vector."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,9 @@ class Retriever:
             with trace.timed("encode"):
                 queries = [(kb, make_query(question, kb)) for kb in request.kbs]
             with trace.timed("route"):
-                trace.complexity = self._decide(question, request.mode, *queries[0])
+                trace.complexity = self._decide(
+                    question, request.mode, request.kbs[0].settings, lambda: _vector(question, *queries[0])
+                )
             yield _plan_event(trace)
             recalled = yield from self._single(question, queries, request.scope, trace)
             with trace.timed("context"):
@@ -171,6 +175,10 @@ def step_event(step: MultiHopStep) -> AnswerEvent:
             "ms": round(step.ms, 1),
         },
     )
+
+
+def _vector(question: str, kb: SearchedKb, query: Query) -> FloatArray:
+    return query.vector if query.vector is not None else kb.embedder.embed_queries([question])[0]
 
 
 def _plan_event(trace: RetrievalTrace) -> AnswerEvent:
