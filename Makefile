@@ -43,7 +43,7 @@ wheel: src/clew/api/page/index.html $(VENV)/.ready
 
 lock: $(VENV)/.ready
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	  --group dev --extra postgres --output-file requirements.lock pyproject.toml
+	  --group dev --all-extras --output-file requirements.lock pyproject.toml
 
 clean:
 	rm -rf $(VENV) web/node_modules src/clew/api/page dist $(DEMO_DATA)

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
@@ -427,13 +427,14 @@ class Clew:
         for _, event in self.answer_events(message_id):
             yield event
 
-    def route(self, question: str, *, kb: str | None = None, mode: RetrievalMode = "auto") -> ComplexityDecision:
+    def route(self, question: str, *, kb: str | None = None, record: bool = True) -> ComplexityDecision:
         """Whether the question needs one look-up or several, with the settings of ``kb`` where one is named.
 
-        Decided as in a search, and recorded; nothing is looked up.
+        Decided as in a search, and recorded unless ``record`` is false; nothing is looked up.
         """
         settings = self.settings if kb is None else self.settings.for_kb(self.kb(kb).settings)
-        return self._decide(question, mode, settings, lambda: self.embedder.embed_queries([question])[0])
+        embed = partial(self._question_vector, question)
+        return (self._decide if record else self._decision)(question, "auto", settings, embed)
 
     def decisions(self, *, offset: int = 0, limit: int | None = None) -> list[Mapping[str, Any]]:
         """The recorded complexity decisions, oldest first, as JSON."""
@@ -487,10 +488,21 @@ class Clew:
 
     # --- inside ------------------------------------------------------------------------------------------------
 
+    def _question_vector(self, question: str) -> FloatArray:
+        vectors: FloatArray = self.embedder.embed_queries([question])
+        return vectors[0]
+
     def _decide(
         self, question: str, mode: RetrievalMode, settings: Settings, embed: Callable[[], FloatArray]
     ) -> ComplexityDecision:
-        decision = decide(
+        decision = self._decision(question, mode, settings, embed)
+        self.records.add_decision("complexity", to_json(decision))
+        return decision
+
+    def _decision(
+        self, question: str, mode: RetrievalMode, settings: Settings, embed: Callable[[], FloatArray]
+    ) -> ComplexityDecision:
+        return decide(
             question,
             mode=mode,
             settings=settings.complexity,
@@ -498,8 +510,6 @@ class Clew:
             chat_model=self.enrichment,
             embed_question=embed,
         )
-        self.records.add_decision("complexity", to_json(decision))
-        return decision
 
     def _request(
         self,

@@ -18,12 +18,14 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 
 from clew import __version__
 from clew.app import make_embedder
+from clew.cli import tuning
 from clew.cli.door import Door, HttpDoor, LocalDoor, open_door
 from clew.cli.evaluate import evaluate
+from clew.cli.overlay import overlay_of, remove_path
 from clew.cli.printing import print_answer, print_checks, print_hits, print_parsed
 from clew.cli.routing import route
-from clew.config import default_data_folder, load_settings, merged, nested
-from clew.errors import ClewError, InputError, SettingsError
+from clew.config import default_data_folder, load_settings, merged
+from clew.errors import ClewError, InputError
 from clew.types import RetrievalMode
 
 app = typer.Typer(
@@ -35,6 +37,7 @@ app = typer.Typer(
 )
 kb_app = typer.Typer(help="Knowledge bases: create, list, settings, delete.", no_args_is_help=True)
 app.add_typer(kb_app, name="kb")
+app.add_typer(tuning.app, name="tune")
 app.command("eval")(evaluate)
 app.command("route")(route)
 
@@ -89,7 +92,7 @@ def kb_create(
 ) -> None:
     """Create a knowledge base."""
     with _door(data) as door:
-        kb = door.create_kb(name, _overlay(settings or []), description)
+        kb = door.create_kb(name, overlay_of(settings or []), description)
     _print_json(kb) if as_json else print(f"{kb['kb_id']}  {kb['name']}")
 
 
@@ -119,9 +122,9 @@ def kb_settings(
         if kb is None:
             raise InputError(f"There is no knowledge base {name!r}; `clew kb list` shows all of them.")
         if settings or unset:
-            overlay = merged(dict(kb["settings"]), _overlay(settings or []))
+            overlay = merged(dict(kb["settings"]), overlay_of(settings or []))
             for path in unset or []:
-                _remove(overlay, path)
+                remove_path(overlay, path)
             kb = door.update_kb(name, overlay)
     print(json.dumps(kb["settings"], ensure_ascii=False, indent=2))
 
@@ -380,30 +383,6 @@ def _report_added(added: _Added, *, as_json: bool) -> None:
         _errors.print(", ".join(parts) or "nothing to do")
     if added.failed:
         sys.exit(1)
-
-
-def _overlay(assignments: Sequence[str]) -> dict[str, Any]:
-    overlay: dict[str, Any] = {}
-    for assignment in assignments:
-        path, sign, value = assignment.partition("=")
-        if not sign:
-            raise SettingsError(f"{assignment}: write a setting as path=value, for example retrieval.bm25_b=0.5.")
-        overlay = merged(overlay, nested(path.strip(), _value(value.strip())))
-    return overlay
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def _remove(overlay: dict[str, Any], path: str) -> None:
-    *sections, key = path.split(".")
-    for section in sections:
-        overlay = overlay.get(section, {})
-    overlay.pop(key, None)
 
 
 def _sha256(path: Path) -> str:
