@@ -489,8 +489,8 @@ class Clew:
     # --- inside ------------------------------------------------------------------------------------------------
 
     def _question_vector(self, question: str) -> FloatArray:
-        vectors: FloatArray = self.embedder.embed_queries([question])
-        return vectors[0]
+        vector: FloatArray = self.embedder.embed_queries([question])[0]
+        return vector
 
     def _decide(
         self, question: str, mode: RetrievalMode, settings: Settings, embed: Callable[[], FloatArray]
