@@ -17,6 +17,7 @@ from clew.indexing.parsers.pdf_aligned import AlignedTable
 from clew.indexing.parsers.pdf_contents import bare, contents_page
 from clew.indexing.parsers.pdf_elements import Contents, Page, Picture, TextRun, arrange, pictures_of
 from clew.indexing.parsers.pdf_headings import Heading, OutlineEntry, body_size, find_headings, heading_levels
+from clew.indexing.parsers.pdf_lined import lined_tables
 from clew.indexing.parsers.pdf_lines import Row, box_around, rows_of
 from clew.indexing.parsers.pdf_page import PageContent
 from clew.indexing.parsers.pdf_paragraphs import Paragraph, first_sentence_end, goes_on, line_pitch, paragraphs_of
@@ -134,8 +135,9 @@ def _pages(contents: list[PageContent]) -> list[Page]:
     """Pages with their elements in reading order; running headers gone, contents recognised."""
     pages = []
     for content in contents:
-        tables, words = ruled_tables(content.rules, content.words)
-        pages.append(Page(content, tables, rows_of(words)))
+        ruled, words = ruled_tables(content.rules, content.words)
+        lined, words = lined_tables(content.rules, words, content.width)
+        pages.append(Page(content, [*ruled, *lined], rows_of(words)))
     offset = printed_offset([page.rows for page in pages])
     running = running_rows([page.rows for page in pages], [page.content.height for page in pages])
     removed: list[list[Row]] = []

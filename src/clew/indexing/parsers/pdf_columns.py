@@ -102,8 +102,9 @@ def _two_columns(rows: Sequence[Row], gutter: float) -> bool:
     right = [w for row in rows for w in row.words if w.x0 >= gutter - 1]
     if _running_text(left) and _running_text(right):
         return True
-    # A column of short lines beside running text, as a rule, does not share its base lines; rows of a table do.
-    beside = _running_text(left) or _running_text(right)
+    # A column of short lines beside running text has lines of its own, on other base lines; cells of a table have not.
+    few, many = sorted((len(rows_of(left)), len(rows_of(right))))
+    beside = few > 0.6 * many and (_running_text(left) or _running_text(right))
     return beside and 2 * sum(_shares_base(row, gutter) for row in both) < len(both)
 
 
@@ -122,4 +123,5 @@ def _running_text(words: Sequence[Word]) -> bool:
     characters = [c for word in words for c in word.text]
     digits = sum(c.isdigit() for c in characters)
     per_row = len(characters) / len(rows)
-    return filled >= 0.5 * len(rows) and digits < 0.25 * len(characters) and per_row >= 14
+    parted = sum(1 for row in rows if len(segments_of(row)) > 1)
+    return parted < 0.2 * len(rows) and filled >= 0.5 * len(rows) and digits < 0.25 * len(characters) and per_row >= 14

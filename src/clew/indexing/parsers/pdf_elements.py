@@ -12,6 +12,7 @@ from clew.indexing.parsers.pdf_contents import ContentsPage
 from clew.indexing.parsers.pdf_lines import Row
 from clew.indexing.parsers.pdf_page import PageContent
 from clew.indexing.parsers.pdf_ruled import RuledTable
+from clew.indexing.parsers.pdf_textual import textual_tables
 from clew.types import BBox
 
 _MIN_IMAGE = 60.0
@@ -56,7 +57,7 @@ class Page:
     """One page on its way from content to blocks."""
 
     content: PageContent
-    ruled: list[RuledTable]
+    ruled: list[RuledTable | AlignedTable]
     rows: list[Row]
     contents: ContentsPage | None = None
     elements: list[Element] = field(default_factory=list)
@@ -78,7 +79,7 @@ def arrange(page: Page, pictures: Sequence[BBox]) -> list[Element]:
         inside = rows[page.contents.first : page.contents.last + 1]
         walls.append((inside[0].y0, Contents(inside)))
         rows = rows[: page.contents.first] + rows[page.contents.last + 1 :]
-    narrow: list[RuledTable] = []
+    narrow: list[RuledTable | AlignedTable] = []
     for table in page.ruled:
         if table.bbox.x1 - table.bbox.x0 > 0.45 * page.content.width:
             walls.append((table.bbox.y0, table))
@@ -95,7 +96,7 @@ def arrange(page: Page, pictures: Sequence[BBox]) -> list[Element]:
         elements.extend(_band(band))
         if index < len(walls):
             elements.append(walls[index][1])
-    loose: list[RuledTable | Picture] = [*narrow, *(Picture(box) for box in pictures)]
+    loose: list[RuledTable | AlignedTable | Picture] = [*narrow, *(Picture(box) for box in pictures)]
     for element in sorted(loose, key=lambda e: e.bbox.y0):
         _insert(elements, element)
     return elements
@@ -107,7 +108,14 @@ def _band(rows: Sequence[Row]) -> list[Element]:
     for stretch in stretches:
         right = max(row.x1 for row in stretch)
         tables, rest = aligned_tables(stretch)
-        for table in tables:
+        walls = [table.bbox.y0 for table in tables]
+        words: list[Row] = []
+        for part in _parts(rest, walls):
+            more, left = textual_tables(part)
+            tables.extend(more)
+            words.extend(left)
+        rest = words
+        for table in sorted(tables, key=lambda t: t.bbox.y0):
             above = [row for row in rest if row.y0 < table.bbox.y0]
             if above:
                 elements.append(TextRun(above, right, len(stretches)))
@@ -118,6 +126,17 @@ def _band(rows: Sequence[Row]) -> list[Element]:
     return elements
 
 
+def _parts(rows: Sequence[Row], walls: Sequence[float]) -> list[list[Row]]:
+    """Rows cut where a table stands between them."""
+    parts: list[list[Row]] = []
+    rest = list(rows)
+    for y in sorted(walls):
+        parts.append([row for row in rest if row.y0 < y])
+        rest = [row for row in rest if row.y0 >= y]
+    parts.append(rest)
+    return [part for part in parts if part]
+
+
 def _box(element: Element) -> BBox:
     if isinstance(element, TextRun | Contents):
         rows = element.rows
@@ -125,7 +144,7 @@ def _box(element: Element) -> BBox:
     return element.bbox
 
 
-def _insert(elements: list[Element], new: RuledTable | Picture) -> None:
+def _insert(elements: list[Element], new: RuledTable | AlignedTable | Picture) -> None:
     """Puts an element before the first one of its column that lies below it, cutting a text run if need be."""
     box = new.bbox
     for index, element in enumerate(elements):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from clew.indexing.numbering import is_heading_like, numbering_level
-from clew.indexing.parsers.base import join_lines
+from clew.indexing.parsers.base import is_wide, join_lines
 from clew.indexing.parsers.pdf_contents import ContentsEntry, bare, label_of, plain
 from clew.indexing.parsers.pdf_lines import Row, segments_of
 
@@ -148,17 +148,10 @@ def _rejoined(headings: list[Heading], pages: Mapping[int, Sequence[Row]]) -> li
     joined: list[Heading] = []
     for heading in headings:
         before = joined[-1] if joined else None
-        if before is not None and before.page == heading.page and before.last + 1 == heading.first:
-            last, first = pages[heading.page][before.last], pages[heading.page][heading.first]
-            right = max(row.x1 for row in pages[heading.page])
-            if (
-                _same_heading(last, first)
-                and right - last.x1 < 3 * last.size
-                and first.x1 - first.x0 < last.x1 - last.x0
-            ):
-                text = join_lines([before.text, heading.text])
-                joined[-1] = replace(before, last=heading.last, text=text)
-                continue
+        follows = before is not None and before.page == heading.page and before.last + 1 == heading.first
+        if before is not None and follows and _same_heading(pages[heading.page], before.last):
+            joined[-1] = replace(before, last=heading.last, text=join_lines([before.text, heading.text]))
+            continue
         joined.append(heading)
     return joined
 
@@ -225,30 +218,35 @@ def _from_style(
 ) -> None:
     index = 0
     while index < len(rows):
-        if index in known.taken[page] or not _looks_like_heading(rows, index, size, complete):
+        caption = bool(_CAPTION.match(rows[index].text))
+        if index in known.taken[page] or not (caption or _looks_like_heading(rows, index, size, complete)):
             index += 1
             continue
         last = index
         while last + 1 < len(rows) and last - index < _MAX_ROWS - 1 and last + 1 not in known.taken[page]:
-            if not _same_heading(rows[last], rows[last + 1]):
+            if not _same_heading(rows, last):
                 break
             last += 1
         text = join_lines(row.text for row in rows[index : last + 1])
-        if is_heading_like(text):
+        if not caption and is_heading_like(text):
             _take(known, page, (index, last), found, None)
         index = last + 1
 
 
-def _same_heading(row: Row, below: Row) -> bool:
-    """Whether a row goes on in the next one, set alike and close below."""
+def _same_heading(rows: Sequence[Row], index: int) -> bool:
+    """Whether a row goes on in the next one: set alike, close below, and with a first word that had no room."""
+    row, below = rows[index], rows[index + 1]
+    near = rows[max(index - 8, 0) : index + 9]
+    right = max(r.x1 for r in near if r.x0 < row.x1 and r.x1 > row.x0)
+    first = below.text.split(" ", 1)[0]
+    need = 2.5 if is_wide(below.text[0]) else 0.5 * len(first) + 2
     return (
         abs(row.size - below.size) < 0.3
         and row.bold == below.bold
         and row.italic == below.italic
         and below.y0 - row.y1 < 0.5 * row.size
         and numbering_level(below.text) is None
-        and (row.bold or row.size > 0)
-        and (row.x1 - row.x0) > 14 * row.size
+        and right - row.x1 < need * row.size
     )
 
 
@@ -271,7 +269,7 @@ def _looks_like_heading(rows: Sequence[Row], index: int, size: float, complete: 
     if rank is not None and rank <= _CHAPTER_RANK:
         return row.bold or row.size > 1.05 * size or _alone(rows, index)
     if complete:
-        return False
+        return row.bold and rank is not None and _alone(rows, index)
     large = row.size > 1.12 * size
     if rank is not None and rank <= 5:
         return row.bold or large or _alone(rows, index)
