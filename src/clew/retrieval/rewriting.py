@@ -28,8 +28,8 @@ _PROMPT = {
     ),
     "en": (
         "Rewrite the user's last question so that it can be understood without the conversation. Only resolve "
-        "references and fill in what was left out; do not answer it and add nothing else. If it stands alone already, return it "
-        "unchanged. Output the question only.\n\nConversation:\n{turns}\n\nLast question: {question}"
+        "references and fill in what was left out; do not answer it and add nothing else. If it stands alone already, "
+        "return it unchanged. Output the question only.\n\nConversation:\n{turns}\n\nLast question: {question}"
     ),
 }
 _ROLES = {"zh": {"user": "用户", "assistant": "助手"}, "en": {"user": "User", "assistant": "Assistant"}}
