@@ -18,8 +18,8 @@ demo: $(VENV)/.ready src/clew/api/page/index.html
 test: lint web-test browser-test pytest
 
 lint: $(VENV)/.ready
-	$(BIN)/ruff format --check src tests benchmarks demo scripts
-	$(BIN)/ruff check src tests benchmarks demo scripts
+	$(BIN)/ruff format --check src tests benchmarks demo scripts multihop_classifier
+	$(BIN)/ruff check src tests benchmarks demo scripts multihop_classifier
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
