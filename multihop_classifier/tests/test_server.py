@@ -97,7 +97,7 @@ def test_what_lies_beyond_the_limit_is_not_read(client: TestClient) -> None:
     ],
 )
 def test_bad_input_is_422_and_says_where(client: TestClient, body: Any, says: str) -> None:
-    response = client.post("/predict", json=body)
+    response = client.post("/predict", content=json.dumps(body))
     assert response.status_code == 422
     assert says in response.json()["message"]
 
