@@ -25,6 +25,7 @@ lint: $(VENV)/.ready
 
 pytest: $(VENV)/.ready src/clew/api/page/index.html
 	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --rootdir multihop_classifier -c multihop_classifier/pyproject.toml multihop_classifier/tests
 
 web: src/clew/api/page/index.html
 
