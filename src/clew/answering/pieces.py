@@ -1,0 +1,135 @@
+"""Evidence → pieces that can be quoted: sentences, and table rows with all that says what they are about.
+
+The text of a passage keeps one line a row, and blank lines between paragraphs and tables
+(:mod:`clew.indexing.chunking`); so caption, header rows, subheadings and rows can be told apart again here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from clew.text.sentences import sentence_spans
+
+CELL = " | "
+_BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
+_MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
+_YEAR = r"(?:19|20)\d\d"
+_PERIOD = re.compile(
+    rf"(?<![\d,.]){_YEAR}(?:\s*[./-]\s*\d{{1,2}}){{2}}(?!\d)"
+    rf"|(?<![\d,.]){_YEAR}(?!\d|[,.]\d)\s*年?(?:\s*\d{{1,2}}\s*月)?(?:\s*\d{{1,2}}\s*日)?"
+    rf"|\b{_MONTH}\s+\d{{1,2}}(?:,?\s+{_YEAR})?\b|\b\d{{1,2}}\s+{_MONTH}(?:\s+{_YEAR})?\b",
+    re.IGNORECASE,
+)
+_DIGIT = re.compile(r"\d")
+_MAX_HEADER_ROWS = 3
+_MIN_CHARACTERS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A sentence or a table row of the evidence with index ``evidence``.
+
+    ``header`` holds the header rows of a row's table (one a line), ``caption`` what stands above the table and the
+    subheading that the row is under; both are empty for a sentence.
+    """
+
+    evidence: int
+    text: str
+    header: str = ""
+    caption: str = ""
+    is_row: bool = False
+
+    @property
+    def label(self) -> str:
+        """What a row is about: its cells before the first figure; empty for a sentence."""
+        if not self.is_row:
+            return ""
+        cells: list[str] = []
+        for cell in cells_of(self.text):
+            if cells and has_figure(cell):
+                break
+            cells.append(cell)
+        return " ".join(cells)
+
+
+def pieces_of(evidence: int, text: str) -> list[Piece]:
+    """The pieces of one passage, in order."""
+    pieces: list[Piece] = []
+    for block in _BLANK_LINE.split(text):
+        if CELL in block:
+            pieces.extend(_table_pieces(evidence, block))
+        else:
+            pieces.extend(Piece(evidence, sentence) for sentence in _sentences(block))
+    return [piece for piece in pieces if sum(ch.isalnum() for ch in piece.text) >= _MIN_CHARACTERS]
+
+
+def has_figure(text: str) -> bool:
+    """Whether there is a digit that does not belong to a year or a date."""
+    return bool(_DIGIT.search(_PERIOD.sub("", text)))
+
+
+def cells_of(row: str) -> list[str]:
+    """The cells of a row. One whose first or last cell is empty lost the space beside its separator."""
+    return [cell.strip() for cell in f" {row.strip()} ".split(CELL)]
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for start, end in sentence_spans(text):
+        yield text[start:end].strip()
+
+
+def _table_pieces(evidence: int, block: str) -> Iterator[Piece]:
+    captions: list[str] = []
+    header: list[str] = []
+    subheading = ""
+    # Whether rows of data stand between the header and this line, and whether a subheading stands right before it.
+    below_rows = below_subheading = False
+    for line in filter(str.strip, block.splitlines()):
+        row = line.strip()
+        if not _is_row(row):
+            yield from (Piece(evidence, sentence) for sentence in _sentences(row))
+            if header or below_rows:
+                subheading, below_subheading = row, True
+            else:
+                captions.append(row)
+            continue
+        opens_header = _opens_header(row, header, below_rows, below_subheading)
+        below_subheading = False
+        if opens_header:
+            if below_rows:
+                header, below_rows = [], False
+            header.append(row)
+            if _may_be_data(row):
+                yield Piece(evidence, row, "", _joined([*captions, subheading]), is_row=True)
+            continue
+        below_rows = True
+        yield Piece(evidence, row, "\n".join(header), _joined([*captions, subheading]), is_row=True)
+
+
+def _is_row(line: str) -> bool:
+    return CELL in f" {line} "
+
+
+def _opens_header(row: str, header: Sequence[str], below_rows: bool, below_subheading: bool) -> bool:
+    """Whether a row belongs to the header: it holds no figures, and either begins the table or goes on with it."""
+    first, *others = cells_of(row)
+    if any(map(has_figure, others)):
+        return False
+    if below_rows:
+        return not first or below_subheading
+    if not header:
+        return True
+    names_period = any(map(_DIGIT.search, others))
+    return len(header) < _MAX_HEADER_ROWS and (not first or first == cells_of(header[-1])[0] or names_period)
+
+
+def _may_be_data(row: str) -> bool:
+    """A first row of two cells may as well be the first pair of a list of names and values."""
+    cells = cells_of(row)
+    return len(cells) == 2 and all(cells)
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return "\n".join(filter(None, lines))
