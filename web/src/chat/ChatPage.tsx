@@ -27,6 +27,7 @@ export default function ChatPage() {
   const [opened, setOpened] = useState<Citation | null>(null);
   const [kbIds, setKbIds] = useScope(conversationId, kbs.data);
   const [mode, setMode] = useState<RetrievalMode>("auto");
+  const open = useCallback((citation: Citation) => setOpened({ ...citation }), []);
   const liveConversation = live?.conversationId ?? null;
 
   // A new conversation gets its address with the first event; any other change of address leaves the answer.
@@ -66,10 +67,10 @@ export default function ChatPage() {
           <Thread key={conversationId ?? "new"} grows={live}>
             {conversationId !== null && messages.isPending && live === null && <Loading />}
             {stored.map((message) => (
-              <StoredMessage key={message.message_id} message={message} onOpen={setOpened} onAsk={onAsk} all={stored} />
+              <StoredMessage key={message.message_id} message={message} onOpen={open} onAsk={onAsk} all={stored} />
             ))}
             {asked && <Question text={live.question ?? ""} />}
-            {live && <Live live={live} onOpen={setOpened} onAsk={onAsk} />}
+            {live && <Live live={live} onOpen={open} onAsk={onAsk} />}
           </Thread>
         )}
         <Composer

@@ -36,6 +36,22 @@ export const Markdown = memo(function Markdown(props: { text: string; streaming:
   );
 });
 
+/**
+ * The words that a mark stands for, where the answer quotes: the rest of its block quote, or the last row of the table
+ * before it. One source may be quoted several times, and each mark leads to its own place.
+ */
+function quoteBeside(chip: HTMLElement): string {
+  const block = chip.closest("blockquote");
+  if (block) {
+    const copy = block.cloneNode(true) as HTMLElement;
+    for (const other of copy.querySelectorAll("button")) other.remove();
+    return copy.textContent.trim();
+  }
+  const table = chip.closest("p")?.previousElementSibling;
+  const row = table?.tagName === "TABLE" ? [...table.querySelectorAll("tr")].at(-1) : undefined;
+  return row ? [...row.cells].map((cell) => cell.textContent.trim()).join(" | ") : "";
+}
+
 function CitationChip(props: ComponentProps) {
   const number = Number((props as Record<string, unknown>)["data-number"]);
   const { citations, onOpen } = use(SourcesContext);
@@ -61,7 +77,7 @@ function CitationChip(props: ComponentProps) {
         type="button"
         className={styles.chip}
         aria-label={t("chat.citation", { number, file: [citation.file_name, page].filter(Boolean).join(", ") })}
-        onClick={() => onOpen(citation)}
+        onClick={(event) => onOpen({ ...citation, quote: quoteBeside(event.currentTarget) || citation.quote })}
       >
         {number}
       </button>

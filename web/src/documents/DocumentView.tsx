@@ -8,7 +8,6 @@ import { Sections } from "./Sections";
 import styles from "./documents.module.css";
 
 const PdfView = lazy(() => import("./PdfView"));
-const NO_REGIONS: Citation["regions"] = [];
 
 type Tab = "original" | "passages" | "sections";
 
@@ -54,12 +53,7 @@ export function DocumentView({ file, citation, extra }: DocumentViewProps) {
       <div className={styles.viewBody}>
         {tab === "original" && shown === "pdf" && (
           <Suspense fallback={<Loading />}>
-            <PdfView
-              url={`${url}?v=${file.version}`}
-              page={citation?.page ?? null}
-              regions={citation?.regions ?? NO_REGIONS}
-              quote={citation?.quote ?? ""}
-            />
+            <PdfView url={`${url}?v=${file.version}`} place={citation} />
           </Suspense>
         )}
         {tab === "original" && shown === "image" && <img className={styles.image} src={url} alt={file.name} />}

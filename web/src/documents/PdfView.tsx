@@ -16,22 +16,18 @@ interface Size {
 
 export interface PdfViewProps {
   url: string;
-  /** Where to begin, from 1. */
-  page: number | null;
-  /** What to mark; rectangles in PDF points from the top left. */
-  regions: readonly Region[];
-  /** The sentence to mark more strongly where it is found on the marked pages. */
-  quote: string;
+  /** What to show: its page, its regions marked, its quote marked more strongly. A new object is shown anew. */
+  place: Pick<Citation, "page" | "regions" | "quote"> | null;
 }
 
 /** All pages in one scroll; only those near the window are drawn. */
-export default function PdfView({ url, page, regions, quote }: PdfViewProps) {
+export default function PdfView({ url, place }: PdfViewProps) {
   const { t } = useTranslation();
-  const { pdf, sizes, error, measured } = usePdf(url, page ?? 1);
+  const { pdf, sizes, error, measured } = usePdf(url, place?.page ?? 1);
   const box = useRef<HTMLDivElement | null>(null);
   const [width, setWidth] = useState(0);
   const [zoom, setZoom] = useState(1);
-  const [current, setCurrent] = useState(page ?? 1);
+  const [current, setCurrent] = useState(place?.page ?? 1);
 
   useLayoutEffect(() => {
     const element = box.current;
@@ -42,14 +38,28 @@ export default function PdfView({ url, page, regions, quote }: PdfViewProps) {
   }, []);
 
   const ready = pdf !== null && width > 0;
-  const target = page ?? 1;
+  const target = place?.page ?? 1;
   useEffect(() => {
     const element = box.current?.querySelector<HTMLElement>(`[data-page="${target}"]`);
     if (!ready || !box.current || !element) return;
     const mark = element.querySelector<HTMLElement>("mark");
     box.current.scrollTop = element.offsetTop - 12 + (mark ? Math.max(0, mark.offsetTop - 90) : 0);
     // Only when there is a new place to show: a change of width or zoom must not move the reader.
-  }, [ready, target, regions]);
+  }, [ready, target, place]);
+
+  // The passage may be longer than the window: once the quoted sentence is found in it, that is what must be seen.
+  const shownQuote = useRef<object | null>(null);
+  const onQuote = useCallback(
+    (number: number, top: number) => {
+      const element = box.current?.querySelector<HTMLElement>(`[data-page="${number}"]`);
+      if (!box.current || !element || shownQuote.current === place) return;
+      shownQuote.current = place;
+      const at = element.offsetTop + top;
+      const { scrollTop, clientHeight } = box.current;
+      if (at < scrollTop + 20 || at > scrollTop + clientHeight - 60) box.current.scrollTop = at - clientHeight / 3;
+    },
+    [place],
+  );
 
   const onScroll = useCallback(() => {
     const element = box.current;
@@ -95,9 +105,9 @@ export default function PdfView({ url, page, regions, quote }: PdfViewProps) {
               number={index + 1}
               size={size}
               width={pageWidth}
-              regions={regions.filter((region) => region.page === index + 1)}
-              quote={quote}
+              place={place}
               onSize={measured}
+              onQuote={onQuote}
             />
           ))}
       </div>
@@ -147,12 +157,13 @@ interface PdfPageProps {
   number: number;
   size: Size;
   width: number;
-  regions: readonly Region[];
-  quote: string;
+  place: PdfViewProps["place"];
   onSize: (number: number, size: Size) => void;
+  /** Told where the quote begins, in pixels from the top of the page. */
+  onQuote: (number: number, top: number) => void;
 }
 
-function PdfPage({ pdf, number, size, width, regions, quote, onSize }: PdfPageProps) {
+function PdfPage({ pdf, number, size, width, place, onSize, onQuote }: PdfPageProps) {
   const { t } = useTranslation();
   const frame = useRef<HTMLDivElement | null>(null);
   const canvas = useRef<HTMLCanvasElement | null>(null);
@@ -193,10 +204,13 @@ function PdfPage({ pdf, number, size, width, regions, quote, onSize }: PdfPagePr
     };
   }, [near, pdf, number, width, onSize]);
 
+  const regions = place?.regions.filter((region) => region.page === number) ?? [];
   const marked = regions.length > 0;
   useEffect(() => {
-    setBoxes(marked && drawn === width && text.current ? quoteBoxes(text.current, quote) : []);
-  }, [marked, drawn, width, quote]);
+    const found = marked && drawn === width && text.current && place ? quoteBoxes(text.current, place.quote) : [];
+    setBoxes(found);
+    if (found[0]) onQuote(number, found[0].top);
+  }, [marked, drawn, width, place, number, onQuote]);
 
   return (
     <div
