@@ -11,7 +11,8 @@ import { type Browser, type BrowserContextOptions, type Page, chromium } from "p
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PYTHON = process.env["PYTHON"] ?? join(ROOT, ".venv/bin/python");
 // The embedded model is built once for all tests.
-const MODELS = process.env["CLEW_TEST_MODELS"] ?? join(homedir(), ".cache/clew-tests/models");
+const MODELS =
+  process.env["CLEW_MODELS__FOLDER"] ?? process.env["CLEW_TEST_MODELS"] ?? join(homedir(), ".cache/clew-tests/models");
 const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 const FLAGS = [
   "--headless",

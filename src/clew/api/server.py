@@ -15,8 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from clew import __version__
 from clew.api import page, problems, schemas
 from clew.api.access import MULTIPART_ROOM, BodyLimit, LocalOnly, check_bind_address
-from clew.api.deps import Clew
 from clew.api.routes import chat, conversations, files, kbs, search, system
+from clew.app import Clew
 from clew.trace import RetrievalTrace
 
 __all__ = ["check_bind_address", "create_app", "serve"]

@@ -67,7 +67,7 @@ function CitationChip(props: ComponentProps) {
           {citation.section_titles.length > 0 && (
             <>
               <br />
-              {citation.section_titles.join(" › ")}
+              {citation.section_titles.at(-1)}
             </>
           )}
         </>

@@ -169,6 +169,8 @@ function PdfPage({ pdf, number, size, width, place, onSize, onQuote }: PdfPagePr
   const canvas = useRef<HTMLCanvasElement | null>(null);
   const text = useRef<HTMLDivElement | null>(null);
   const near = useNear(frame);
+  // The width for which the text, and the picture, were last made; 0: not yet.
+  const [readable, setReadable] = useState(0);
   const [drawn, setDrawn] = useState(0);
   const [boxes, setBoxes] = useState<readonly Box[]>([]);
   const scale = width / size.width;
@@ -193,13 +195,16 @@ function PdfPage({ pdf, number, size, width, place, onSize, onQuote }: PdfPagePr
         task.cancel();
         layer.cancel();
       };
-      await Promise.allSettled([task.promise, layer.render()]);
+      await layer.render().catch(() => undefined);
+      if (alive) setReadable(width);
+      await task.promise.catch(() => undefined);
       if (alive) setDrawn(width);
     };
     void draw();
     return () => {
       alive = false;
       stop();
+      setReadable(0);
       setDrawn(0);
     };
   }, [near, pdf, number, width, onSize]);
@@ -207,10 +212,10 @@ function PdfPage({ pdf, number, size, width, place, onSize, onQuote }: PdfPagePr
   const regions = place?.regions.filter((region) => region.page === number) ?? [];
   const marked = regions.length > 0;
   useEffect(() => {
-    const found = marked && drawn === width && text.current && place ? quoteBoxes(text.current, place.quote) : [];
+    const found = marked && readable === width && text.current && place ? quoteBoxes(text.current, place.quote) : [];
     setBoxes(found);
     if (found[0]) onQuote(number, found[0].top);
-  }, [marked, drawn, width, place, number, onQuote]);
+  }, [marked, readable, width, place, number, onQuote]);
 
   return (
     <div

@@ -8,9 +8,10 @@ from fastapi import APIRouter, Request, Response, status
 from starlette.concurrency import run_in_threadpool
 
 from clew.api import schemas
-from clew.api.deps import Clew, ClewDep
+from clew.api.deps import ClewDep
 from clew.api.events import answer_stream, last_event_id
 from clew.api.routes.search import section_filters
+from clew.app import Clew
 from clew.errors import ServiceUnavailableError
 from clew.storage.base import Message
 

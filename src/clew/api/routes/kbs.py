@@ -5,7 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, status
 
 from clew.api import schemas
-from clew.api.deps import Clew, ClewDep
+from clew.api.deps import ClewDep
+from clew.app import Clew
 from clew.types import FileStatus, KnowledgeBase
 
 router = APIRouter(prefix="/kbs", tags=["knowledge bases"])
