@@ -639,6 +639,11 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
+             * Head Probability
+             * @default null
+             */
+            head_probability: number | null;
+            /**
              * Llm Verdict
              * @default null
              */
