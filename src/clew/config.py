@@ -67,6 +67,23 @@ class ChatSettings(_Section):
     temperature: float = Field(0.0, ge=0, le=2)
 
 
+class RerankerSettings(_Section):
+    """A cross-encoder that orders the final passages; none by default."""
+
+    kind: Literal["none", "http", "onnx"] = "none"
+    url: str = ""
+    model: str = ""
+    api_key: SecretStr = SecretStr("")
+    dialect: Literal["cohere", "tei"] = "cohere"
+    """How the endpoint speaks: ``cohere`` (also Jina and vLLM), or ``tei`` (Text Embeddings Inference)."""
+    path: str = ""
+    """Folder of an ONNX cross-encoder (``kind = "onnx"``), for example bge-reranker-v2-m3."""
+    max_tokens: int = Field(512, ge=16)
+    """Tokens of question and passage together; passages are cut to fit."""
+    batch_size: int = Field(32, ge=1)
+    timeout: float = Field(20.0, gt=0)
+
+
 class ModelSettings(_Section):
     """The models."""
 
@@ -77,6 +94,7 @@ class ModelSettings(_Section):
     """Writes answers."""
     enrichment: ChatSettings = ChatSettings()
     """The small model: rewriting, yes/no, planning, summaries; without a URL the chat model serves."""
+    reranker: RerankerSettings = RerankerSettings()
 
 
 class IndexingSettings(_Section):
