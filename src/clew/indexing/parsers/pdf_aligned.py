@@ -21,6 +21,8 @@ _YEAR = re.compile(r"(?:19|20)\d\d[*†]?$")
 _BULLET = re.compile(
     r"(?:[•●○▪■◦·–—\-*□☐☒]|[(（]?[0-9A-Za-z]{1,3}[).）]|\d{1,2}(?:\.\d{1,2})*|[一二三四五六七八九十]+、)$"
 )
+_MAX_FIGURE_WORDS = 4
+"""A figure with its signs is at most so many words."""
 _MAX_HEADERS = 9
 _MAX_LOOSE = 6
 """So many rows without figures may stand between two rows with figures of one table."""
@@ -66,7 +68,7 @@ def pieces_of(row: Row) -> list[Piece]:
             continue
         last = groups[-1][-1]
         gap = (word.x0 - last.x1) / max(min(word.size, last.size), 1)
-        text = words_text(groups[-1])
+        text = words_text(groups[-1]) if len(groups[-1]) <= _MAX_FIGURE_WORDS else ""
         if (_CURRENCY.match(text) and word.text[0] in "(-–—−0123456789.,") or (
             _TAIL.match(word.text) and _NUMERIC.match(text) and gap < 1.5
         ):

@@ -11,6 +11,8 @@ from clew.indexing.parsers.pdf_page import Word
 from clew.types import BBox
 
 _NUMBER_LABEL = re.compile(r"(?:\d{1,3}(?:\.\d{1,3})*\.?|第.{1,4}[章节節编篇条])$")
+_FIRST_WIDE = "\u2e80"
+"""No character before this one belongs to a script without spaces."""
 
 
 @dataclass(slots=True)
@@ -18,6 +20,7 @@ class Row:
     """Words that stand side by side, from left to right."""
 
     words: list[Word]
+    _text: str | None = None
 
     @property
     def x0(self) -> float:
@@ -57,7 +60,9 @@ class Row:
     @property
     def text(self) -> str:
         """The row's text."""
-        return words_text(self.words)
+        if self._text is None:
+            self._text = words_text(self.words)
+        return self._text
 
     @property
     def bbox(self) -> BBox:
@@ -82,6 +87,8 @@ def words_text(words: Sequence[Word]) -> str:
 
 def _spaced(before: Word, word: Word, first: bool) -> bool:
     gap = (word.x0 - before.x1) / max(word.size, before.size)
+    if before.text[-1] < _FIRST_WIDE and word.text[0] < _FIRST_WIDE:
+        return word.spaced or gap > 0.2
     left, right = is_wide(before.text[-1]), is_wide(word.text[0])
     if left and right:
         return gap > 0.4 or (first and gap > 0.15 and bool(_NUMBER_LABEL.match(before.text)))
