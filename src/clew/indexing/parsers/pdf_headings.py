@@ -98,7 +98,7 @@ class _Pages:
                     return start, end
                 if key and not wanted.startswith(key):
                     same = label and label_of(text) == label and label.startswith("item")
-                    if shorter is None and same and stands_out(self.rows[page][start]):
+                    if shorter is None and same and stands_out(self.rows[page][start]) and not _RUN_IN.search(text):
                         shorter = (start, start)
                     break
                 if len(key) >= 8 and stands_out(self.rows[page][start]) and _enough(key, wanted):
@@ -228,7 +228,7 @@ def _from_style(
                 break
             last += 1
         text = join_lines(row.text for row in rows[index : last + 1])
-        if not caption and is_heading_like(text):
+        if not caption and is_heading_like(text) and (rows[index].bold or not _RUN_IN.search(text)):
             _take(known, page, (index, last), found, None)
         index = last + 1
 
@@ -264,7 +264,7 @@ def _looks_like_heading(rows: Sequence[Row], index: int, size: float, complete: 
         return False
     if _CAPTION.match(text) or (_RUN_IN.search(text) and not row.bold):
         return False
-    if rank is None and (text[0] in "($（" or len(segments_of(row)) > 1):
+    if rank is None and (text[0] in "($（" or text[0].islower() or len(segments_of(row)) > 1):
         return False  # a unit; the heads of columns
     if rank is not None and rank <= _CHAPTER_RANK:
         return row.bold or row.size > 1.05 * size or _alone(rows, index)

@@ -71,7 +71,11 @@ class _Fonts:
             name = buffer.value.decode("utf-8", "replace").split("+")[-1]
             low = name.lower()
             weight = pdfium.FPDFFont_GetWeight(font) if address else 400
-            bold = weight >= 600 or any(mark in low for mark in ("bold", "black", "heavy", "demi", "simhei", "-medium"))
+            named = any(mark in low for mark in ("bold", "black", "heavy", "demi", "simhei", "-medium"))
+            # PDFium guesses the weight from the stem width where the name says nothing, and guesses high for italics.
+            bold = named or (
+                weight >= 600 and not any(mark in low for mark in ("italic", "oblique", "regular", "roman"))
+            )
             italic = "italic" in low or "oblique" in low
             known = self._known[address] = _Font(name, bold, italic)
         return known

@@ -207,8 +207,11 @@ def _filled(grid: _Grid, words: Iterable[Word]) -> dict[tuple[int, int], list[Wo
 
 
 def _holds_columns(words: list[Word]) -> bool:
-    """Whether a cell holds several figures side by side, so that the lines cannot be all that parts columns."""
-    for row in rows_of(words):
+    """Whether a cell holds several figures side by side or stacked: then the lines are not all that parts the cells."""
+    rows = rows_of(words)
+    if sum(1 for row in rows if len(row.text) > 2 and _WHOLE_NUMBER.match(row.text.lstrip("$ "))) >= 2:
+        return True
+    for row in rows:
         figures = [piece for piece in pieces_of(row) if piece.numeric]
         if len(figures) >= 2 and max(b.x0 - a.x1 for a, b in pairwise(figures)) > row.size:
             return True
