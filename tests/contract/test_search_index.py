@@ -36,7 +36,9 @@ def reopen(tmp_path: Path) -> Iterator[Open]:
         if opened:
             opened.pop().close()
         # So low a threshold that "wide" scopes go through the graph where there is one.
-        opened.append(QdrantEdgeIndex(tmp_path, SearchParameters(exact_up_to=50), background=False))
+        opened.append(
+            QdrantEdgeIndex(tmp_path, SearchParameters(exact_up_to=50, exact_up_to_filtered=20), background=False)
+        )
         return opened[-1]
 
     yield again
@@ -163,7 +165,9 @@ def test_the_same_entry_is_overwritten(index: SearchIndex) -> None:
     assert find(index, "old") == []
     assert find(index, "new") == ["a"]
     assert near(index, unit(1), IndexFilter(file_ids=frozenset({"f1"}))) == []
-    assert index.search_vector("kb", L2, unit(2), ALL, 10) == [Posting("a", "p-a", "f2", 1, pytest.approx(1.0))]
+    assert index.search_vector("kb", L2, unit(2), ALL, 10) == [
+        Posting("a", "p-a", "f2", 1, pytest.approx(1.0, abs=1e-3))
+    ]
     assert index.files("kb") == {("f2", 1): 2}
 
 
@@ -177,7 +181,9 @@ def test_versions_and_representations_stand_beside_each_other(index: SearchIndex
     index.upsert("kb", [vector("a", unit(3), version=2, representation=L3), text("a", "猫", version=2)])
     found = index.search_vector("kb", L2, unit(1), ALL, 10)
     assert [(posting.chunk_id, posting.version) for posting in found] == [("a", 1), ("a", 2)]
-    assert index.search_vector("kb", L3, unit(3), ALL, 10) == [Posting("a", "p-a", "f", 2, pytest.approx(1.0))]
+    assert index.search_vector("kb", L3, unit(3), ALL, 10) == [
+        Posting("a", "p-a", "f", 2, pytest.approx(1.0, abs=1e-3))
+    ]
     assert index.files("kb") == {("f", 1): 1, ("f", 2): 3}
 
 
@@ -318,7 +324,7 @@ def test_scores_are_cosines_best_first(index: SearchIndex, optimised: bool) -> N
     for exact in (True, None):
         found = index.search_vector("kb", L2, unit(1000), ALL, 20, exact=exact)
         assert chunks(found) == [name for name, _ in expected[:20]]
-        assert [posting.score for posting in found] == pytest.approx([score for _, score in expected[:20]], abs=1e-5)
+        assert [posting.score for posting in found] == pytest.approx([score for _, score in expected[:20]], abs=1e-3)
     assert expected[-1][1] < 0
     assert index.search_vector("kb", L2, unit(1000), ALL, 80, exact=True)[-1].score < 0
 
@@ -349,7 +355,7 @@ def test_a_chunk_with_several_vectors_is_found_once_by_its_best(index: SearchInd
     found = index.search_vector("kb", L3, query, ALL, 4)
     expected = sorted(best.items(), key=lambda pair: -pair[1])[:4]
     assert chunks(found) == [name for name, _ in expected]
-    assert [posting.score for posting in found] == pytest.approx([score for _, score in expected], abs=1e-5)
+    assert [posting.score for posting in found] == pytest.approx([score for _, score in expected], abs=1e-3)
     assert index.files("kb") == {("f", 1): 40}
 
 
@@ -365,8 +371,8 @@ def test_vectors_by_chunk_and_version(index: SearchIndex) -> None:
     found = index.vectors("kb", L2, [("a", 2), ("b", 1), ("b", 2), ("c", 1)])
     assert set(found) == {"a", "b"}
     assert found["a"].dtype == np.float32
-    np.testing.assert_allclose(found["a"], unit(2), atol=1e-6)
-    np.testing.assert_allclose(index.vectors("kb", L3, [("a", 1)])["a"], unit(4), atol=1e-6)
+    np.testing.assert_allclose(found["a"], unit(2), atol=1e-3)
+    np.testing.assert_allclose(index.vectors("kb", L3, [("a", 1)])["a"], unit(4), atol=1e-3)
     assert index.vectors("kb", L2, []) == {}
     assert index.vectors("kb", Representation.SUMMARY, [("a", 1)]) == {}
 

@@ -40,7 +40,7 @@ _CATCH_UP_BATCH = 1_000
 class GraphParameters:
     """HNSW: edges per node, and candidates considered while the graph is built."""
 
-    m: int = 16
+    m: int = 32
     ef_construct: int = 128
 
 
@@ -109,6 +109,8 @@ class Shard:
         info = self._shard.info()
         self.changes = max(0, info.points_count - info.indexed_vectors_count)
         """Points that were written or deleted since the indexes were built."""
+        self.vectors_per_chunk = 1.0
+        """How many times the limit the latest searches had to ask for, because chunks were found several times."""
 
     @staticmethod
     def create(folder: Path, *, dimension: int, graph: GraphParameters) -> None:
@@ -119,16 +121,9 @@ class Shard:
         # Text, too, gets an index that opens quickly only by the optimiser, which looks at vectors alone: hence one
         # number a point, without a graph (m = 0).
         config = edge.EdgeConfig(
-            vectors={
-                "": edge.EdgeVectorParams(
-                    size=dimension or 1, distance=edge.Distance.Cosine if dimension else edge.Distance.Dot
-                )
-            },
+            vectors={"": _vector_parameters(dimension)},
             hnsw_config=edge.HnswIndexConfig(
-                m=graph.m if dimension else 0,
-                ef_construct=graph.ef_construct,
-                full_scan_threshold=10,
-                payload_m=0,
+                m=graph.m if dimension else 0, ef_construct=graph.ef_construct, full_scan_threshold=10, payload_m=0
             ),
             optimizers=edge.EdgeOptimizersConfig(
                 default_segment_number=1, indexing_threshold=1, deleted_threshold=0.01, vacuum_min_vector_number=1
@@ -286,6 +281,19 @@ class Shard:
             old, self._shard = self._shard, fresh
             self._generation += 1
             old.close()
+
+
+def _vector_parameters(dimension: int) -> edge.EdgeVectorParams:
+    """Half precision loses nothing that a ranking shows and halves what an exact scan reads; the graph is built and
+    walked over eight-bit vectors, three times as fast, and its finds are ranked by the stored ones."""
+    if not dimension:
+        return edge.EdgeVectorParams(size=1, distance=edge.Distance.Dot)
+    return edge.EdgeVectorParams(
+        size=dimension,
+        distance=edge.Distance.Cosine,
+        datatype=edge.VectorStorageDatatype.Float16,
+        quantization_config=edge.ScalarQuantizationConfig(type=edge.ScalarType.Int8, quantile=0.995),
+    )
 
 
 def replace_text(path: Path, text: str) -> None:
