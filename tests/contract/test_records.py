@@ -576,6 +576,58 @@ class TestVectors:
         assert results == [None] * 6
 
 
+NAMES = {"henry edwards": ("f1-c0", "f1-c2"), "威廉琼斯": ("f1-c1",)}
+
+
+class TestNames:
+    """Names of what chunks are about."""
+
+    def stage(self, records: SqlRecords, version: int) -> None:
+        records.stage("f1", version, samples.parsed(), samples.parents("f1"), samples.children("f1"))
+
+    def test_they_are_seen_with_the_publish_of_their_version(self, kb: SqlRecords) -> None:
+        kb.add_file(samples.new_file())
+        self.stage(kb, 1)
+        kb.stage_names("f1", 1, NAMES)
+        assert kb.named_versions("kb1") == frozenset()
+        kb.publish("f1", 1)
+        assert kb.named_versions("kb1") == {("f1", 1)}
+        assert kb.names("f1", 1) == NAMES
+
+    def test_a_new_version_replaces_them_and_staging_again_drops_them(self, kb: SqlRecords) -> None:
+        kb.add_file(samples.new_file())
+        self.stage(kb, 1)
+        kb.stage_names("f1", 1, NAMES)
+        kb.publish("f1", 1)
+        kb.begin_update(samples.new_file(content="v2"))
+        self.stage(kb, 2)
+        kb.stage_names("f1", 2, {"old": ("f1-c0",)})
+        self.stage(kb, 2)
+        assert kb.names("f1", 2) == {}
+        kb.stage_names("f1", 2, {"old": ("f1-c0",)})
+        kb.stage_names("f1", 2, {"new": ("f1-c1",)})
+        assert kb.named_versions("kb1") == frozenset(), "the file is being updated"
+        kb.publish("f1", 2)
+        assert kb.named_versions("kb1") == {("f1", 2)}
+        assert kb.names("f1", 2) == {"new": ("f1-c1",)}
+        assert kb.names("f1", 1) == {}
+
+    def test_hidden_and_deleted_files_have_none(self, kb: SqlRecords) -> None:
+        kb.add_file(samples.new_file())
+        self.stage(kb, 1)
+        kb.stage_names("f1", 1, NAMES)
+        kb.publish("f1", 1)
+        kb.update_file("f1", enabled=False)
+        assert kb.named_versions("kb1") == frozenset()
+        kb.delete_file("f1")
+        assert kb.names("f1", 1) == {}
+
+    def test_a_version_that_is_not_staged_takes_none(self, kb: SqlRecords) -> None:
+        kb.add_file(samples.new_file())
+        with pytest.raises(NotFoundError, match="not staged"):
+            kb.stage_names("f1", 1, NAMES)
+
+
 def test_decisions_are_listed_by_kind_oldest_first(records: SqlRecords) -> None:
     for i in range(3):
         records.add_decision("complexity", {"question": f"谁{i}？", "score": 0.25 * i, "features": [0.0, 1.0]})
@@ -589,5 +641,5 @@ def test_decisions_are_listed_by_kind_oldest_first(records: SqlRecords) -> None:
 
 def test_check_names_database_and_revision(records: SqlRecords) -> None:
     line = records.check()
-    assert "revision 0001" in line
+    assert "revision 0002" in line
     assert "\n" not in line

@@ -220,6 +220,27 @@ class ChunkRecords(Protocol):
         ...
 
 
+class NameRecords(Protocol):
+    """Folded names (``clew.text.names``) and the chunks that are about what they name, by file and version.
+
+    They belong to a version as its chunks do: staged with it, visible with its publish, dropped with it.
+    """
+
+    def stage_names(self, file_id: str, version: int, names: Mapping[str, Sequence[str]]) -> None:
+        """Write the names of a staged version with the ids of their chunks, replacing what was written before. Raises
+        NotFoundError where the version is not staged."""
+        ...
+
+    def named_versions(self, kb_id: str) -> frozenset[tuple[str, int]]:
+        """Pairs (file_id, version) that are published, of completed, enabled files, and have names. Asked for every
+        question of several hops: keep it cheap."""
+        ...
+
+    def names(self, file_id: str, version: int) -> dict[str, tuple[str, ...]]:
+        """Chunk ids by folded name; empty for an unknown file or version."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """A conversation and which KBs it asks by default."""
@@ -318,7 +339,9 @@ class DecisionRecords(Protocol):
         ...
 
 
-class Records(KbRecords, FileRecords, ChunkRecords, ConversationRecords, VectorCache, DecisionRecords, Protocol):
+class Records(
+    KbRecords, FileRecords, ChunkRecords, NameRecords, ConversationRecords, VectorCache, DecisionRecords, Protocol
+):
     """All records behind one connection."""
 
     def close(self) -> None: ...

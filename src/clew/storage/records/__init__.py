@@ -12,6 +12,7 @@ from clew.storage.records.database import Database
 from clew.storage.records.decisions import SqlDecisions
 from clew.storage.records.files import SqlFiles
 from clew.storage.records.kbs import SqlKbs
+from clew.storage.records.names import SqlNames
 
 if TYPE_CHECKING:
     from clew.storage.base import Records
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["SqlRecords"]
 
 
-class SqlRecords(SqlKbs, SqlFiles, SqlChunks, SqlConversations, SqlVectors, SqlDecisions):
+class SqlRecords(SqlKbs, SqlFiles, SqlChunks, SqlNames, SqlConversations, SqlVectors, SqlDecisions):
     """Implements ``Records``. Safe to use from several threads; each call is one transaction."""
 
     def __init__(self, database: Database) -> None:

@@ -2,7 +2,7 @@
 
 ::
 
-    kbs ─< files ─< file_versions ─< blocks · sections · parents · children
+    kbs ─< files ─< file_versions ─< blocks · sections · parents · children · names
     conversations ─< messages          vectors · decisions
 
 ``files`` says what is published; ``file_versions`` holds one row per version that is staged or stored, and everything
@@ -37,7 +37,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from clew.storage.records.values import storable_text
 
-HEAD = "0001"
+HEAD = "0002"
 """The schema revision that these tables describe: the newest file in ``migrations/versions``."""
 
 HIDDEN = "(status <> 'completed' OR NOT enabled)"
@@ -220,6 +220,15 @@ children = Table(
     Column("regions", JSON(), nullable=False),
     Index("ix_children_file_id_version_ordinal", "file_id", "version", "ordinal", unique=True),
     *_version_keys("chunk_id", "file_id", "version"),
+)
+
+# One row a version: names are read all at once, into memory, and never looked up by themselves.
+names = Table(
+    "names",
+    metadata,
+    *_version_columns(),
+    Column("data", LargeBinary(), nullable=False),
+    *_version_keys("file_id", "version"),
 )
 
 conversations = Table(
