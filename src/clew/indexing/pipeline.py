@@ -15,6 +15,7 @@ from clew.config import Settings
 from clew.errors import ClewError, EmptyFileError
 from clew.indexing.chunking import chunk_file
 from clew.indexing.embedding import EmbeddingReport, embed_children, index_entries
+from clew.indexing.graph import chunk_names
 from clew.indexing.parse_worker import parse_file
 from clew.models.base import Embedder
 from clew.storage.base import Originals, Records, SearchIndex
@@ -72,6 +73,7 @@ class IndexingPipeline:
         if not children:
             raise EmptyFileError(f"{file.name}: no text was found in it, so there is nothing to search.")
         self.records.stage(file.file_id, file.version + 1, parsed, parents, children)
+        self.records.stage_names(file.file_id, file.version + 1, chunk_names(children, parsed.title))
         return {
             "blocks": len(parsed.blocks),
             "sections": len(parsed.sections),
