@@ -19,15 +19,19 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 from clew.answering.answer import Answerer
 from clew.answering.runs import AnswerRuns, stored_events
 from clew.config import ChatSettings, Settings, default_data_folder, load_settings, merged
-from clew.errors import ClewError, ConflictError, InputError
+from clew.errors import ClewError, ConflictError, InputError, SettingsError
 from clew.indexing.pipeline import IndexingPipeline
 from clew.models.base import ChatMessage, ChatModel, ComplexityClassifier, Embedder
 from clew.models.classifier import HttpComplexityClassifier
 from clew.models.local import embedded_embedder, onnx_embedder
 from clew.models.openai import OpenAIChatModel, OpenAIEmbedder
+from clew.retrieval.bridge_planner import BridgePlanner
 from clew.retrieval.complexity.cascade import decide
 from clew.retrieval.complexity.features import FEATURES_VERSION
+from clew.retrieval.graph_walk import NameGraph
+from clew.retrieval.model_planner import ModelPlanner
 from clew.retrieval.pipeline import RetrievalRequest, RetrievalResult, Retriever
+from clew.retrieval.planners import Planner
 from clew.retrieval.recall import SearchedKb
 from clew.storage.base import Conversation, Message, NewFile
 from clew.storage.originals import FolderOriginals
@@ -165,7 +169,24 @@ class Clew:
     @cached_property
     def retriever(self) -> Retriever:
         """The read flow."""
-        return Retriever(self.records, self.index, self._decide)
+        return Retriever(self.records, self.index, self._decide, self._planner)
+
+    def _planner(self, kbs: Sequence[SearchedKb], scope: Scope) -> Planner:
+        recursion = kbs[0].settings.recursion
+        model = self.enrichment
+        if recursion.planner == "model" and model is None:
+            raise SettingsError(
+                "recursion.planner: 'model' needs a language model; set models.enrichment.url, or choose auto."
+            )
+        if model is not None and recursion.planner != "bridge":
+            count_tokens = kbs[0].embedder.count_tokens
+            return ModelPlanner(model, recursion.planner_timeout, recursion.digest_tokens, count_tokens)
+        return BridgePlanner(self.names.of(scope.kb_ids), self.index, self.records, scope)
+
+    @cached_property
+    def names(self) -> NameGraph:
+        """The names of what chunks are about, by KB."""
+        return NameGraph(self.records)
 
     @cached_property
     def answerer(self) -> Answerer:

@@ -93,17 +93,26 @@ def choose_places(candidates: Sequence[Candidate], places: int) -> list[Candidat
 def _base_windows(
     places: Sequence[Candidate], chunks: dict[str, ChildChunk], budget: int, count_tokens: CountTokens
 ) -> dict[str, _Window]:
+    """Each place's own child, as far as the budget goes; the best of each round comes first and is cut rather than
+    left out, so that no round falls out of the context."""
+    firsts: dict[int, Candidate] = {}
+    for candidate in places:
+        firsts.setdefault(candidate.round, candidate)
+    share = budget // max(1, len(firsts))
+    scarce = sum(chunks[c.chunk_id].tokens for c in firsts.values()) > budget
     windows: dict[str, _Window] = {}
     left = budget
-    for candidate in places:
+    for candidate in [*firsts.values(), *(c for c in places if c is not firsts[c.round])]:
         child = chunks[candidate.chunk_id]
-        if child.tokens <= left:
+        first = candidate is firsts[candidate.round]
+        room = min(left, share) if first and scarce else left
+        if child.tokens <= room:
             windows[candidate.chunk_id] = _Window(child.text, child.tokens)
             left -= child.tokens
-        elif not windows:
-            text = _cut(child.text, budget, count_tokens)
-            windows[candidate.chunk_id] = _Window(text, count_tokens(text))
-            left = 0
+        elif first and (text := _cut(child.text, room, count_tokens)):
+            tokens = count_tokens(text)
+            windows[candidate.chunk_id] = _Window(text, tokens)
+            left -= tokens
     return windows
 
 

@@ -7,23 +7,32 @@ Search and chat run this same code; what a caller sees of it is the :class:`~cle
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from clew.config import Settings
 from clew.errors import InputError
 from clew.retrieval.context import ContextLimits, build_context
+from clew.retrieval.planners import Planner
 from clew.retrieval.recall import Recall, Recalled, SearchedKb, make_query
-from clew.storage.base import Records, SearchIndex
-from clew.trace import ComplexityDecision, MultiHopStep, RetrievalTrace
+from clew.retrieval.recursion import Limits, Recursion, run_rounds
+from clew.storage.base import Posting, Records, SearchIndex
+from clew.trace import ComplexityDecision, MultiHopStep, RetrievalTrace, StageTrace
 from clew.types import AnswerEvent, Candidate, ChildChunk, Evidence, FloatArray, Query, RetrievalMode, Scope
 
 MAX_QUESTION_CHARACTERS = 8000
+_PLACES_BESIDE_ROUNDS = 3
 
 Decide = Callable[[str, RetrievalMode, Settings, Callable[[], FloatArray]], ComplexityDecision]
 """Decides single or multi; receives the rewritten question, the mode asked for, the first KB's settings, and a function
 that gives the question's vector."""
+
+MakePlanner = Callable[[Sequence[SearchedKb], Scope], Planner]
+"""A planner for one question over these KBs (the first gives the settings), limited to the scope."""
+
+Rerank = Callable[[str, Sequence[Candidate], Mapping[str, ChildChunk]], tuple[list[Candidate], StageTrace]]
+"""The one rerank after the last round: the rewritten question, all candidates, their chunks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +79,19 @@ Retrieval = Generator[AnswerEvent, None, RetrievalResult]
 class Retriever:
     """Runs the read flow. Safe to use from several threads."""
 
-    def __init__(self, records: Records, index: SearchIndex, decide: Decide) -> None:
+    def __init__(
+        self,
+        records: Records,
+        index: SearchIndex,
+        decide: Decide,
+        make_planner: MakePlanner,
+        rerank: Rerank | None = None,
+    ) -> None:
         self._records = records
         self._recall = Recall(records, index)
         self._decide = decide
+        self._make_planner = make_planner
+        self._rerank = rerank
 
     def retrieve(self, request: RetrievalRequest) -> RetrievalResult:
         """Evidence for the question, without following the events; raises as :meth:`stream` does."""
@@ -99,7 +117,8 @@ class Retriever:
                     question, request.mode, request.kbs[0].settings, lambda: _vector(question, *queries[0])
                 )
             yield _plan_event(trace)
-            recalled = yield from self._single(question, queries, request.scope, trace)
+            search = self._multi if trace.complexity.mode == "multi" else self._single
+            recalled = yield from search(question, queries, request.scope, trace)
             with trace.timed("context"):
                 evidence = self._context(recalled, request.kbs[0], trace)
         trace.chunks = len(recalled.candidates)
@@ -128,13 +147,72 @@ class Retriever:
         yield step_event(step)
         return recalled
 
+    def _multi(
+        self,
+        question: str,
+        queries: Sequence[tuple[SearchedKb, Query]],
+        scope: Scope,
+        trace: RetrievalTrace,
+    ) -> Generator[AnswerEvent, None, Recalled]:
+        kbs = [kb for kb, _ in queries]
+        settings = kbs[0].settings
+        planner = self._make_planner(kbs, scope)
+        trace.planner = planner.name
+        by_kb = {kb.kb.kb_id: query for kb, query in queries}
+
+        def look_up(asked: str, round: int, linked: Mapping[str, Sequence[Posting]]) -> Recalled:
+            asking = queries if round == 1 else [(kb, make_query(asked, kb)) for kb in kbs]
+            return self._recall.look_up(asking, scope, round=round, linked=linked)
+
+        places = _places(settings, settings.recursion.max_rounds)
+        limits = Limits.of(settings.recursion, settings.retrieval.context_budget_tokens, places)
+        rounds = run_rounds(by_kb, planner, look_up, limits)
+        with trace.timed("rounds"):
+            while True:
+                try:
+                    step = next(rounds)
+                except StopIteration as end:
+                    state = cast(Recursion, end.value)
+                    break
+                trace.rounds.append(step)
+                yield step_event(step)
+        trace.stop_reason = state.stop_reason
+        trace.uncertain = state.uncertain
+        trace.uncertain_reason = state.uncertain_reason
+        trace.usage = trace.usage + state.usage
+        with trace.timed("order"):
+            ordered = self._ordered(question, state, by_kb, planner, trace)
+        return Recalled(ordered, state.chunks, [])
+
+    def _ordered(
+        self,
+        question: str,
+        state: Recursion,
+        queries: Mapping[str, Query],
+        planner: Planner,
+        trace: RetrievalTrace,
+    ) -> list[Candidate]:
+        """The pool in its final order: by the one rerank of the question, else as the planner sees it, else fused."""
+        if self._rerank is not None:
+            ordered, stage = self._rerank(question, state.pool, state.chunks)
+        else:
+            known = planner.order(state.situation(queries, len(state.asked), 0))
+            ordered = list(state.pool) if known is None else known
+            stage = StageTrace("order", len(state.pool), len(ordered))
+            stage.note = "fused order" if known is None else planner.name
+            stage.ranking = [{"chunk_id": c.chunk_id, "score": c.score, "round": c.round} for c in ordered]
+        trace.stages.append(stage)
+        return ordered
+
     def _context(self, recalled: Recalled, kb: SearchedKb, trace: RetrievalTrace) -> list[Evidence]:
         settings = kb.settings.retrieval
+        multi = trace.complexity is not None and trace.complexity.mode == "multi"
+        places = _places(kb.settings, len(trace.rounds)) if multi else settings.rerank_top_k
         evidence, stage = build_context(
             recalled.candidates,
             recalled.chunks,
             self._records,
-            ContextLimits(settings.rerank_top_k, settings.context_budget_tokens, settings.neighbours),
+            ContextLimits(places, settings.context_budget_tokens, settings.neighbours),
             kb.embedder.count_tokens,
         )
         trace.stages.append(stage)
@@ -157,6 +235,11 @@ class Retriever:
             }
             for c in recalled.candidates[:10]
         ]
+
+
+def _places(settings: Settings, rounds: int) -> int:
+    """Passages in the context of a question of several hops: each round may bring one that the others need."""
+    return max(settings.retrieval.rerank_top_k, rounds + _PLACES_BESIDE_ROUNDS)
 
 
 def step_event(step: MultiHopStep) -> AnswerEvent:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -18,6 +18,10 @@ from clew.types import Candidate, ChildChunk, KnowledgeBase, Query, Representati
 
 _POOL = ThreadPoolExecutor(max_workers=8, thread_name_prefix="recall")
 _TRACED_RANKING = 20
+
+GRAPH_ROUTE = "graph"
+# A passage that is about the very name asked for should not fall behind those that two other routes share.
+_GRAPH_WEIGHT = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +55,25 @@ class Recall:
         self._records = records
         self._index = index
 
-    def look_up(self, queries: Sequence[tuple[SearchedKb, Query]], scope: Scope, *, round: int = 1) -> Recalled:
+    def look_up(
+        self,
+        queries: Sequence[tuple[SearchedKb, Query]],
+        scope: Scope,
+        *,
+        round: int = 1,
+        linked: Mapping[str, Sequence[Posting]] | None = None,
+    ) -> Recalled:
         """Candidates of all KBs of the scope, fused; chunks that are not current, or not in scope, are missing.
 
-        ``queries`` pairs each KB with the query as its own embedder sees it. At most ``fused_top_k`` children come
-        back, at most ``children_per_parent`` of one parent.
+        ``queries`` pairs each KB with the query as its own embedder sees it; ``linked`` are postings by KB that the
+        graph of names adds as a route of their own. At most ``fused_top_k`` children come back, at most
+        ``children_per_parent`` of one parent.
         """
         stages: list[StageTrace] = []
-        rankings = [self._look_up_kb(kb, query, scope, round, stages) for kb, query in queries]
+        added = linked or {}
+        rankings = [
+            self._look_up_kb(kb, query, scope, added.get(kb.kb.kb_id, ()), round, stages) for kb, query in queries
+        ]
         settings = queries[0][0].settings.retrieval
         fused = fuse_knowledge_bases(rankings, k=settings.rrf_k)
         chunks = self._records.children([c.chunk_id for c in fused])
@@ -68,7 +83,13 @@ class Recall:
         return Recalled(kept, {c.chunk_id: chunks[c.chunk_id] for c in kept}, stages)
 
     def _look_up_kb(
-        self, kb: SearchedKb, query: Query, scope: Scope, round: int, stages: list[StageTrace]
+        self,
+        kb: SearchedKb,
+        query: Query,
+        scope: Scope,
+        linked: Sequence[Posting],
+        round: int,
+        stages: list[StageTrace],
     ) -> list[Candidate]:
         visible = self._filter(kb, scope)
         settings = kb.settings.retrieval
@@ -95,7 +116,11 @@ class Recall:
         ):
             routes.append(Route(name, postings))
             stages.append(_route_stage(name, postings, ms))
-        return reciprocal_rank_fusion(kb.kb.kb_id, routes, k=settings.rrf_k, round=round)
+        if linked:
+            routes.append(Route(GRAPH_ROUTE, linked))
+            stages.append(_route_stage(GRAPH_ROUTE, linked, 0.0))
+        weights = {GRAPH_ROUTE: _GRAPH_WEIGHT}
+        return reciprocal_rank_fusion(kb.kb.kb_id, routes, k=settings.rrf_k, weights=weights, round=round)
 
     def _filter(self, kb: SearchedKb, scope: Scope) -> IndexFilter:
         sections = None
