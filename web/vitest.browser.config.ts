@@ -18,7 +18,7 @@ export default defineConfig({
     environment: "node",
     include: ["tests/browser/**/*.test.ts"],
     fileParallelism: false,
-    testTimeout: 90_000,
-    hookTimeout: 180_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 });

@@ -153,6 +153,8 @@ export async function launch(): Promise<Browser> {
 /** A page in a fresh profile that fails the test on script errors and refused resources. */
 export async function openPage(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext({ locale: "en-US", viewport: { width: 1360, height: 860 }, ...options });
+  // Waiting costs nothing where all is well, and a busy machine is no failure.
+  context.setDefaultTimeout(120_000);
   const page = await context.newPage();
   page.on("pageerror", (error) => problems(page).push(String(error)));
   page.on("console", (message) => {

@@ -69,12 +69,12 @@ describe("documents", () => {
   it("several files are uploaded at once, with progress; a damaged one says why", async () => {
     const damaged = { ...textFile("damaged.pdf", "%PDF-1.7\nthis is no PDF DAMAGED") };
     await page.locator("input[type=file]").setInputFiles([demoFile(PDF), demoFile(MARKDOWN), damaged]);
-    await page.getByRole("progressbar").first().waitFor({ timeout: 10_000 });
+    await page.getByRole("progressbar").first().waitFor();
     const failed = page.getByRole("listitem").filter({ hasText: "damaged.pdf" });
-    await failed.getByText("Failed", { exact: true }).waitFor({ timeout: 80_000 });
+    await failed.getByText("Failed", { exact: true }).waitFor({ timeout: 240_000 });
     expect(await failed.innerText()).toMatch(/damaged|cannot be (read|opened)|not a PDF/i);
     for (const name of [PDF, MARKDOWN]) {
-      await page.getByRole("listitem").filter({ hasText: name }).getByText("Ready").waitFor({ timeout: 80_000 });
+      await page.getByRole("listitem").filter({ hasText: name }).getByText("Ready").waitFor({ timeout: 240_000 });
     }
   });
 

@@ -21,7 +21,7 @@ beforeAll(async () => {
   await page.getByLabel("Name").fill("Words");
   await page.getByLabel("Name").press("Enter");
   await page.locator("input[type=file]").setInputFiles([textFile("words.txt", `${WORDS.join(" ")} end.`)]);
-  await page.getByRole("listitem").filter({ hasText: "words.txt" }).getByText("Ready").waitFor({ timeout: 80_000 });
+  await page.getByRole("listitem").filter({ hasText: "words.txt" }).getByText("Ready").waitFor({ timeout: 240_000 });
 });
 
 afterAll(async () => {
