@@ -5,29 +5,24 @@ A step that fails or takes too long is recorded and the next one takes over; the
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import Literal
 
 from clew.config import ComplexitySettings
-from clew.errors import ClewError, ServiceRefusedError, ServiceUnavailableError
+from clew.errors import ClewError, ServiceRefusedError
 from clew.models.base import ChatModel, ComplexityClassifier
+from clew.models.deadline import within
 from clew.retrieval.complexity.features import ComplexityFeatures, extract_features
 from clew.retrieval.complexity.rules import score_rules
 from clew.retrieval.complexity.verdict import MAX_REPLY_TOKENS, read_verdict, verdict_messages
 from clew.trace import ComplexityDecision
 from clew.types import FloatArray
 
-T = TypeVar("T")
-
 RetrievalMode = Literal["auto", "single", "multi"]
 Mode = Literal["single", "multi"]
-
-_GRACE = 0.05
-"""Seconds that a client has beyond its own time-out before it is left alone."""
 
 
 def decide(
@@ -194,7 +189,7 @@ def _ask_service(case: _Case, service: ComplexityClassifier) -> None:
     seconds = case.settings.classifier_timeout
     with case.timed(service.name):
         try:
-            prediction = _within(
+            prediction = within(
                 seconds,
                 "The classifier",
                 lambda: service.predict(case.question, case.features.vector, timeout=seconds),
@@ -212,7 +207,7 @@ def _by_model(case: _Case, chat_model: ChatModel | None) -> Verdict | None:
     messages = verdict_messages(case.question, chinese=case.features.chinese)
     with case.timed("model"):
         try:
-            completion = _within(
+            completion = within(
                 seconds,
                 f"The language model {chat_model.name}",
                 lambda: chat_model.complete(messages, temperature=0.0, max_tokens=MAX_REPLY_TOKENS, timeout=seconds),
@@ -242,27 +237,6 @@ def _by_fallback(case: _Case) -> Verdict:
     if case.probability is not None:
         said += f", probability {case.probability:.2f}"
     return "multi" if by_rules or by_probability else "single", "fallback", f"{said}: {case.rule_reason}"
-
-
-def _within(seconds: float, who: str, call: Callable[[], T]) -> T:
-    """The result of ``call``, which is left alone where it outlasts its own time-out. Raises ServiceError."""
-    results: list[T] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            results.append(call())
-        except BaseException as error:  # noqa: BLE001 - handed to the caller below
-            errors.append(error)
-
-    thread = threading.Thread(target=run, daemon=True, name="clew-complexity")
-    thread.start()
-    thread.join(seconds + _GRACE)
-    if results:
-        return results[0]
-    if errors:
-        raise errors[0]
-    raise ServiceUnavailableError(f"{who} did not answer within {seconds:g} s; the next step decides.")
 
 
 def replay(decision: ComplexityDecision, settings: ComplexitySettings) -> Mode:
