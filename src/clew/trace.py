@@ -70,8 +70,22 @@ class KindDecision:
     question: str
     kind: QuestionKind
     source: str
+    """``r1`` (patterns and length), ``r2`` (titles), ``model``, ``fallback`` or ``request``."""
     score: float
+    """Of the patterns, in [0, 1]; 1 is surely a summary."""
     reason: str = ""
+    signals: Mapping[str, float] = field(default_factory=dict)
+    """What was seen: signal → evidence, above 0 for a summary, below for a fact."""
+    title_similarity: float | None = None
+    """Share of the question that titles cover, in [0, 1]; None where no titles were compared."""
+    title_vector_similarity: float | None = None
+    """Highest cosine of question and titles; None where no vectors were compared."""
+    titles: tuple[str, ...] = ()
+    """The titles behind the similarity."""
+    llm_verdict: bool | None = None
+    """True where the language model says summary."""
+    failures: Mapping[str, str] = field(default_factory=dict)
+    """Steps that were asked and failed: step name → what happened."""
     thresholds: Mapping[str, float] = field(default_factory=dict)
     ms: Mapping[str, float] = field(default_factory=dict)
 
