@@ -152,6 +152,23 @@ class ComplexitySettings(_Section):
     """Names that count as entities in this KB's questions."""
 
 
+class KindSettings(_Section):
+    """The steps that decide fact or summary."""
+
+    summary_threshold: float = Field(0.8, ge=0, le=1)
+    """Patterns alone decide summary from this score on."""
+    fact_threshold: float = Field(0.2, ge=0, le=1)
+    """Patterns alone decide fact up to this score."""
+    title_threshold: float = Field(0.8, ge=0, le=1)
+    """Share of an unsure question that titles have to cover to make it a summary."""
+    title_vector_threshold: float = Field(0.9, ge=0, le=1)
+    """Cosine of an unsure question and a title that makes it a summary, where vectors are used."""
+    fallback_threshold: float = Field(0.5, ge=0, le=1)
+    """Score from which an unsure question is a summary where no language model answers."""
+    model_timeout: float = Field(5.0, gt=0)
+    """Seconds the language model may take."""
+
+
 class RecursionSettings(_Section):
     """Recursive retrieval."""
 
@@ -189,6 +206,7 @@ class Settings(_Section):
     representations: RepresentationSettings = RepresentationSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     complexity: ComplexitySettings = ComplexitySettings()
+    kind: KindSettings = KindSettings()
     recursion: RecursionSettings = RecursionSettings()
     answer: AnswerSettings = AnswerSettings()
     server: ServerSettings = ServerSettings()
@@ -203,7 +221,7 @@ class Settings(_Section):
         return _validated(merged(self.model_dump(), overlay))
 
 
-KB_SECTIONS = frozenset({"indexing", "representations", "retrieval", "complexity", "recursion", "answer"})
+KB_SECTIONS = frozenset({"indexing", "representations", "retrieval", "complexity", "kind", "recursion", "answer"})
 
 
 def load_settings(data: Path, overrides: Mapping[str, Any] | None = None) -> Settings:
