@@ -29,6 +29,7 @@ from clew.retrieval.bridge_planner import BridgePlanner
 from clew.retrieval.complexity.cascade import decide
 from clew.retrieval.complexity.features import FEATURES_VERSION
 from clew.retrieval.graph_walk import NameGraph
+from clew.retrieval.kind import decide_kind
 from clew.retrieval.model_planner import ModelPlanner
 from clew.retrieval.pipeline import RetrievalRequest, RetrievalResult, Retriever
 from clew.retrieval.planners import Planner
@@ -37,7 +38,7 @@ from clew.storage.base import Conversation, Message, NewFile
 from clew.storage.originals import FolderOriginals
 from clew.storage.records import SqlRecords
 from clew.storage.search.qdrant import QdrantEdgeIndex
-from clew.trace import ComplexityDecision, to_json
+from clew.trace import ComplexityDecision, KindDecision, to_json
 from clew.types import (
     AnswerEvent,
     Block,
@@ -457,6 +458,24 @@ class Clew:
         embed = partial(self._question_vector, question)
         return (self._decide if record else self._decision)(question, "auto", settings, embed)
 
+    def route_kind(
+        self, question: str, *, kb: str | None = None, kind: KindChoice = "auto", record: bool = True
+    ) -> KindDecision:
+        """Whether the question asks for a fact or a summary, with the settings and the titles of ``kb`` where one is
+        named. Recorded unless ``record`` is false; nothing is looked up.
+        """
+        found = None if kb is None else self.kb(kb)
+        decision = decide_kind(
+            question,
+            kind=kind,
+            settings=(self.settings if found is None else self.settings.for_kb(found.settings)).kind,
+            titles=None if found is None else partial(self._titles, found.kb_id),
+            chat_model=self.enrichment,
+        )
+        if record:
+            self.records.add_decision("kind", to_json(decision))
+        return decision
+
     def decisions(self, *, offset: int = 0, limit: int | None = None) -> list[Mapping[str, Any]]:
         """The recorded complexity decisions, oldest first, as JSON."""
         return self.records.decisions("complexity", offset=offset, limit=limit)
@@ -508,6 +527,13 @@ class Clew:
         return checks
 
     # --- inside ------------------------------------------------------------------------------------------------
+
+    def _titles(self, kb_id: str) -> list[str]:
+        """Titles of the KB's searchable files, then of their sections, upper levels first."""
+        files = [file for file in self.records.list_files(kb_id, status=FileStatus.COMPLETED) if file.enabled]
+        sections = (section for file in files for section in self.records.sections(file.file_id) if section.level)
+        by_level = sorted(sections, key=lambda section: section.level)
+        return [file.title or file.name for file in files] + [section.title for section in by_level]
 
     def _question_vector(self, question: str) -> FloatArray:
         vector: FloatArray = self.embedder.embed_queries([question])[0]

@@ -21,16 +21,17 @@ def route(
     file: Annotated[
         Path | None, typer.Option("--file", help="Questions as JSON lines with a field 'question', gzipped or not.")
     ] = None,
-    kb: Annotated[str | None, typer.Option("--kb", help="Use this knowledge base's settings.")] = None,
+    kb: Annotated[str | None, typer.Option("--kb", help="Use this knowledge base's settings and titles.")] = None,
     data: Annotated[Path | None, typer.Option("--data", help="Data folder; default CLEW_DATA or ~/.clew.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
-    """Decide single or multi without looking anything up."""
+    """Decide single or multi, and fact or summary, without looking anything up."""
     if (question is None) == (file is None):
         raise InputError("Give one question, or --file with many.")
     with Clew.open(data or default_data_folder()) as clew:
         for text in [question] if question is not None else _questions(file):
-            decision = to_json(clew.route(str(text), kb=kb))
+            kind = clew.route_kind(str(text), kb=kb)
+            decision = to_json(clew.route(str(text), kb=kb)) | {"kind": kind.kind, "kind_source": kind.source}
             print(json.dumps(decision, ensure_ascii=False) if as_json else _line(decision))
 
 
@@ -47,5 +48,6 @@ def _line(decision: dict[str, Any]) -> str:
     classifier = "" if probability is None else f", classifier {probability:.2f}"
     return (
         f"{decision['mode']:6} {decision['source']:10} rules {decision['rule_score']:.2f}{classifier}  "
+        f"{decision['kind']:7} {decision['kind_source']:8}  "
         f"{decision['question']}  ({decision['reason']})"
     )
