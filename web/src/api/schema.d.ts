@@ -868,11 +868,20 @@ export interface components {
          * @description Whether a question asks for a fact or a summary, and how that was decided (spec 3.3).
          */
         KindDecision: {
+            /** Failures */
+            failures?: {
+                [key: string]: string;
+            };
             /**
              * Kind
              * @enum {string}
              */
             kind: "fact" | "summary";
+            /**
+             * Llm Verdict
+             * @default null
+             */
+            llm_verdict: boolean | null;
             /** Ms */
             ms?: {
                 [key: string]: number;
@@ -886,12 +895,31 @@ export interface components {
             reason: string;
             /** Score */
             score: number;
+            /** Signals */
+            signals?: {
+                [key: string]: number;
+            };
             /** Source */
             source: string;
             /** Thresholds */
             thresholds?: {
                 [key: string]: number;
             };
+            /**
+             * Title Similarity
+             * @default null
+             */
+            title_similarity: number | null;
+            /**
+             * Title Vector Similarity
+             * @default null
+             */
+            title_vector_similarity: number | null;
+            /**
+             * Titles
+             * @default []
+             */
+            titles: string[];
         };
         /**
          * KnowledgeBase
