@@ -90,6 +90,7 @@ class Clew:
         self.index = QdrantEdgeIndex(data / "index")
         self._runs = AnswerRuns(self.records)
         self._lock = threading.RLock()
+        self._jobs: IngestionJobs | None = None
 
     @classmethod
     def open(
@@ -113,8 +114,8 @@ class Clew:
     def close(self) -> None:
         """Stop answers and ingestion; what is unfinished goes on when the folder is opened again."""
         self._runs.close()
-        if "jobs" in self.__dict__:
-            self.jobs.close()
+        if self._jobs is not None:
+            self._jobs.close()
         self.index.close()
         self.records.close()
 
@@ -156,16 +157,19 @@ class Clew:
             settings.classifier_url, features_version=FEATURES_VERSION, timeout=settings.classifier_timeout
         )
 
-    @cached_property
+    @property
     def jobs(self) -> IngestionJobs:
         """Durable ingestion, started on first use."""
         # DBOS takes about half of the time in which a command starts, and most commands ingest nothing.
         from clew.indexing.jobs import IngestionJobs  # noqa: PLC0415
 
+        # The server's start and its first upload may ask at the same time; there must be one.
         with self._lock:
-            pipeline = IndexingPipeline(self.records, self.index, self.originals, self.embedder, self.settings)
-            url = self.settings.storage.records_url or f"sqlite:///{self.data / 'jobs.sqlite'}"
-            return IngestionJobs(pipeline, url, workers=self.settings.indexing.workers)
+            if self._jobs is None:
+                pipeline = IndexingPipeline(self.records, self.index, self.originals, self.embedder, self.settings)
+                url = self.settings.storage.records_url or f"sqlite:///{self.data / 'jobs.sqlite'}"
+                self._jobs = IngestionJobs(pipeline, url, workers=self.settings.indexing.workers)
+            return self._jobs
 
     @cached_property
     def retriever(self) -> Retriever:

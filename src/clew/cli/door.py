@@ -215,12 +215,21 @@ class HttpDoor:
 
     def _send(self, method: str, path: str, **arguments: Any) -> httpx.Response:
         try:
-            response = self._client.request(method, path, **arguments)
+            response = self._request(method, path, **arguments)
         except httpx.HTTPError as error:
             raise self._unreachable(error) from error
         if response.is_error:
             raise _error_of(response)
         return response
+
+    def _request(self, method: str, path: str, **arguments: Any) -> httpx.Response:
+        try:
+            return self._client.request(method, path, **arguments)
+        except (httpx.ReadError, httpx.RemoteProtocolError):
+            # The server closed a connection that was idle just as it was used again; asking again is harmless.
+            if method != "GET":
+                raise
+            return self._client.request(method, path, **arguments)
 
     def _unreachable(self, error: httpx.HTTPError) -> ServiceUnavailableError:
         return ServiceUnavailableError(

@@ -8,6 +8,7 @@ repeated step overwrites. DBOS keeps one instance a process, hence one data fold
 from __future__ import annotations
 
 import dataclasses
+import sqlite3
 import threading
 import time
 import traceback
@@ -109,6 +110,8 @@ class IngestionJobs:
             log_level="ERROR",
             notification_listener_polling_interval_sec=_POLL_SECONDS,
         )
+        if self._database_url.startswith("sqlite"):
+            config["db_engine_kwargs"] = {"connect_args": {"factory": _SqliteConnection}}
         DBOS(config=config)
         DBOS.launch()
         DBOS.register_queue(_QUEUE, worker_concurrency=self._workers, polling_interval_sec=_POLL_SECONDS)
@@ -129,6 +132,15 @@ class IngestionJobs:
             for file in files:
                 if file.status is FileStatus.PROCESSING:
                     self.enqueue(file)
+
+
+class _SqliteConnection(sqlite3.Connection):
+    """DBOS's tables call ``unixepoch('subsec')``, which gives NULL before SQLite 3.42 (Debian 12, Ubuntu 22.04)."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        if sqlite3.sqlite_version_info < (3, 42):
+            self.create_function("unixepoch", 1, lambda _: time.time())
 
 
 def _jobs() -> IngestionJobs:
