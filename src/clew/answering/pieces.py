@@ -22,9 +22,14 @@ _PERIOD = re.compile(
     rf"|\b{_MONTH}\s+\d{{1,2}}(?:,?\s+{_YEAR})?\b|\b\d{{1,2}}\s+{_MONTH}(?:\s+{_YEAR})?\b",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"[^\W\d_]{3,}")
 _DIGIT = re.compile(r"\d")
 _MAX_HEADER_ROWS = 3
+_MAX_HEADER_CELL = 40
 _MIN_CHARACTERS = 2
+_MIN_LIST_ROWS = 3
+_WORDS_IN_LIST = 0.2
+_LIST_MARK = re.compile(r"^\W*(?:\d{1,2}|[一二三四五六七八九十]{1,3})[)）、.．]\s*(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,19 @@ class Piece:
     header: str = ""
     caption: str = ""
     is_row: bool = False
+
+    @property
+    def holds_figure(self) -> bool:
+        """Whether it says a figure: a row in its values, a sentence beside its number in a list."""
+        if self.is_row:
+            return any(map(has_figure, cells_of(self.text)[1:]))
+        return has_figure(_LIST_MARK.sub("", self.text))
+
+    @property
+    def holds_figures_only(self) -> bool:
+        """Whether all values of a row are figures."""
+        values = [cell for cell in cells_of(self.text)[1:] if any(map(str.isalnum, cell))] if self.is_row else []
+        return bool(values) and all(has_figure(value) and not _WORD.search(value) for value in values)
 
     @property
     def label(self) -> str:
@@ -85,9 +103,10 @@ def _table_pieces(evidence: int, block: str) -> Iterator[Piece]:
     header: list[str] = []
     subheading = ""
     # Whether rows of data stand between the header and this line, and whether a subheading stands right before it.
-    below_rows = below_subheading = False
-    for line in filter(str.strip, block.splitlines()):
-        row = line.strip()
+    below_subheading = False
+    lines = [line.strip() for line in block.splitlines() if line.strip()]
+    below_rows = _is_list_of_values([cells_of(line) for line in lines if _is_row(line)])
+    for row in lines:
         if not _is_row(row):
             yield from (Piece(evidence, sentence) for sentence in _sentences(row))
             if header or below_rows:
@@ -115,14 +134,23 @@ def _is_row(line: str) -> bool:
 def _opens_header(row: str, header: Sequence[str], below_rows: bool, below_subheading: bool) -> bool:
     """Whether a row belongs to the header: it holds no figures, and either begins the table or goes on with it."""
     first, *others = cells_of(row)
-    if any(map(has_figure, others)):
+    if any(map(has_figure, others)) or max(map(len, (first, *others))) > _MAX_HEADER_CELL:
         return False
     if below_rows:
         return not first or below_subheading
     if not header:
         return True
-    names_period = any(map(_DIGIT.search, others))
+    names_period = len(others) > 1 and any(map(_DIGIT.search, others))
     return len(header) < _MAX_HEADER_ROWS and (not first or first == cells_of(header[-1])[0] or names_period)
+
+
+def _is_list_of_values(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a table is a list of names and their values, without a header: two columns, and in the second one
+    figures and words by turns."""
+    if len(rows) < _MIN_LIST_ROWS or any(len(row) != 2 for row in rows):
+        return False
+    is_word = [not _DIGIT.search(value) for _, value in rows[1:] if any(map(str.isalnum, value))]
+    return _WORDS_IN_LIST * len(is_word) <= sum(is_word) < len(is_word)
 
 
 def _may_be_data(row: str) -> bool:

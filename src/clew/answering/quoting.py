@@ -15,43 +15,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clew.answering.pieces import Piece, cells_of, has_figure, pieces_of
+from clew.answering.asked import fit
+from clew.answering.pieces import Piece, pieces_of
 from clew.text.tokenizing import query_terms, tokenize
 from clew.types import Evidence, FloatArray
 
 Embed = Callable[[list[str]], FloatArray]
 
-_ASKS_SHARE = re.compile(
-    r"百分|比例|比重|占比|[^频效机概]率|多大比|\b(?:percent(?:age)?|share|proportion|ratio|margin|rate)\b", re.I
-)
-_ASKS_DATE = re.compile(
-    r"何时|何年|哪[一]?[年天日月]|什么时[候间]|几[年月日号]|\b(?:when|what (?:year|date|day|month)|which year)\b", re.I
-)
-_ASKS_FIGURE = re.compile(
-    r"多少|几[个家名人次位项]|多[大高长重]|第几|金额|总额"
-    r"|\bhow (?:much|many|large|high|old|long)\b|\bwhat (?:amount|number)\b",
-    re.IGNORECASE,
-)
-_SHARE = re.compile(r"\d\s*[%％‰]|百分之|\d (?:percent|per cent)\b")
-_DATE = re.compile(
-    r"(?:19|20)\d\d\s*(?:年|[./-]\s*\d{1,2})|\b(?:1\d|20)\d\d\b|\d\s*[月日]"
-    r"|\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b",
-    re.I,
-)
-_ASKS_RANK = re.compile(
-    r"第([一二三四五1-5])(?=大|名|位)|最大|首位|\b(?:the )?(second|third|fourth|fifth)?[ -]?(?:largest|biggest)\b", re.I
-)
-_RANKS = {"一": 1, "二": 2, "三": 3, "四": 4, "五": 5, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
-_TOTAL_ROW = re.compile(r"^\W*(?:total\b|sum\b|合\s*计|总\s*计|总\s*额)", re.IGNORECASE)
-_ASKS_TOTAL = re.compile(r"总共|一共|总计|合计|总数|\b(?:in total|altogether|total)\b", re.IGNORECASE)
-_NAMES_TOTAL = re.compile(r"合计|总计|总数|总额|共计|\btotal\b", re.IGNORECASE)
 _ENCODED = 32
 # Similarities of e5 lie close together: what counts is the distance to the best, hence the large factor. What a table
-# row is about stands mostly in its header and title, so these count for it almost as much as its own words.
+# row is about stands mostly in its header and titles, so these count for it almost as much as its own words.
 _SIMILAR = 4.0
 _PROSE_CONTEXT, _ROW_CONTEXT = 0.35, 0.8
-_FIGURE_BONUS, _TOTAL_BONUS, _RANK_BONUS, _RANK = 0.12, 0.1, 0.15, 0.03
-_LABEL = 0.15
+_RANK, _LABEL = 0.02, 0.15
 _MAX_QUOTE_CHARACTERS = 600
 
 
@@ -79,7 +55,7 @@ def best_quotes(
     pieces = [piece for i, e in enumerate(evidence) for piece in pieces_of(i, e.text)]
     if not pieces:
         return []
-    fits = _fits(question)
+    fits = fit(question)
     lexical = _lexical_scores(question, pieces, evidence)
     before = [score + fits(piece) - _RANK * piece.evidence for score, piece in zip(lexical, pieces, strict=True)]
     order = sorted(range(len(pieces)), key=lambda i: -before[i])[:_ENCODED]
@@ -108,48 +84,6 @@ def _distinct(
         if len(quotes) == limit:
             break
     return quotes
-
-
-def _fits(question: str) -> Callable[[Piece], float]:
-    """How well the form of a piece fits what is asked for: a share, a date, a figure, a place in a ranking."""
-    share, date = bool(_ASKS_SHARE.search(question)), bool(_ASKS_DATE.search(question))
-    figure = not share and not date and bool(_ASKS_FIGURE.search(question))
-    rank, total = _rank_asked(question), bool(_ASKS_TOTAL.search(question))
-
-    def score(piece: Piece) -> float:
-        value = 0.0
-        if (
-            (share and _holds_share(piece))
-            or (date and _DATE.search(piece.text))
-            or (figure and has_figure(piece.text))
-        ):
-            value += _FIGURE_BONUS
-        if (share or figure) and piece.is_row and _TOTAL_ROW.search(piece.text):
-            value += _TOTAL_BONUS
-        if total and _NAMES_TOTAL.search(piece.label or piece.text):
-            value += _TOTAL_BONUS
-        if rank and piece.is_row and cells_of(piece.text)[0] == str(rank):
-            value += _RANK_BONUS
-        return value
-
-    return score
-
-
-def _holds_share(piece: Piece) -> bool:
-    """Whether a piece holds a percentage, or is a row whose header or caption says that its figures are some."""
-    around = f"{piece.header}\n{piece.caption}\n{piece.label}"
-    return bool(_SHARE.search(piece.text)) or (
-        piece.is_row and bool(re.search(r"[%％]", around)) and has_figure(piece.text)
-    )
-
-
-def _rank_asked(question: str) -> int:
-    """1 for the largest, 2 for the second largest …; 0 where no place in a ranking is asked for."""
-    match = _ASKS_RANK.search(question)
-    if not match:
-        return 0
-    name = (match[1] or match[2] or "").lower()
-    return int(name) if name.isdigit() else _RANKS.get(name, 1)
 
 
 def _with_context(piece: Piece, evidence: Evidence) -> str:

@@ -103,3 +103,23 @@ def test_cells_at_the_ends_may_be_empty() -> None:
 def test_text_without_anything_to_quote() -> None:
     assert pieces_of(0, "") == []
     assert pieces_of(0, "\n\n—\n | \n") == []
+
+
+def test_a_list_of_values_has_no_header() -> None:
+    table = "事务所名称 | 甲乙会计师事务所\n报酬（万元） | 60\n连续年限 | 18\n注册会计师 | 王某，李某"
+    assert [(piece.text, piece.header) for piece in pieces_of(0, table)] == [(line, "") for line in table.split("\n")]
+
+
+def test_a_long_cell_is_no_header() -> None:
+    table = f"变更情况 | 股东之间{'转让股份' * 20} | 无\n股份 | 12 | 13"
+    assert row("股份 | 12 | 13", table).header == ""
+
+
+def test_figures_of_pieces() -> None:
+    assert Piece(0, "前5名客户 | 12.5", is_row=True).holds_figure
+    assert not Piece(0, "前5名客户 | 甲公司", is_row=True).holds_figure
+    assert not Piece(0, "（3）公司的收入是否大于支出").holds_figure
+    assert Piece(0, "（3）公司的收入为3万元").holds_figure
+    assert Piece(0, "年限 | 18 | 12.5%", is_row=True).holds_figures_only
+    assert not Piece(0, "注册地址 | 南山路7号", is_row=True).holds_figures_only
+    assert not Piece(0, "报酬60万元。").holds_figures_only
