@@ -24,6 +24,8 @@ _ASKS_FIGURE = re.compile(
     r"|\bhow (?:much|many|large|high|old|long)\b|\bwhat (?:amount|number)\b",
     re.IGNORECASE,
 )
+_ASKS_MONEY = re.compile(r"多少(?:钱|[万亿千百]*元)|金额|\bhow much\b", re.IGNORECASE)
+_ASKS_UNIT = re.compile(r"(?:多少|几)[万亿千百]*(元|吨|台|辆|人|股|项|件|只|家|户|次|天|米|公里|平方米)")
 _ASKS_NAME = re.compile(
     r"谁|哪[一]?[家位里儿种]|哪个|什么(?:地方|人|公司|名)|何[地处人]|叫什么"
     r"|\b(?:who|whom|whose|where|what is the name)\b",
@@ -43,9 +45,10 @@ _DATE = re.compile(
     r"|\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b",
     re.IGNORECASE,
 )
+_MONEY = re.compile(r"\d\s*[万亿千百]*元|\d{1,3},\d{3}|\d\.\d\d(?!\d)|[$€£¥￥]\s*\d|\d [a-z]*llion\b", re.IGNORECASE)
 _TOTAL = re.compile(r"合\s*计|总\s*计|总数|总额|共计|\btotal\b", re.IGNORECASE)
 
-_FORM, _TOTALS, _PLACE = 0.12, 0.1, 0.15
+_FORM, _UNIT, _TOTALS, _PLACE = 0.12, 0.06, 0.1, 0.15
 
 
 def fit(question: str) -> Callable[[Piece], float]:
@@ -53,12 +56,15 @@ def fit(question: str) -> Callable[[Piece], float]:
     share, date = bool(_ASKS_SHARE.search(question)), bool(_ASKS_DATE.search(question))
     figure = not share and not date and bool(_ASKS_FIGURE.search(question))
     name = not (share or date or figure) and bool(_ASKS_NAME.search(question))
+    money, unit = bool(_ASKS_MONEY.search(question)), _unit_asked(question)
     total, place = bool(_ASKS_TOTAL.search(question)), _place_asked(question)
 
     def score(piece: Piece) -> float:
         value = 0.0
         if (share and _holds_share(piece)) or (date and _DATE.search(piece.text)) or (figure and piece.holds_figure):
             value += _FORM
+        if figure and ((money and _MONEY.search(piece.text)) or (unit and _counts(piece, unit))):
+            value += _UNIT
         if name and piece.holds_figures_only:
             value -= _FORM
         if total and _TOTAL.search(piece.label or piece.text):
@@ -76,6 +82,21 @@ def _holds_share(piece: Piece) -> bool:
         return bool(_SHARE.search(piece.text))
     around = f"{piece.header}\n{piece.caption}\n{piece.label}"
     return bool(_SHARE.search(piece.text)) or (piece.holds_figure and bool(_SHARE_SIGN.search(around)))
+
+
+def _unit_asked(question: str) -> str:
+    match = _ASKS_UNIT.search(question)
+    return match[1] if match else ""
+
+
+def _counts(piece: Piece, unit: str) -> bool:
+    """Whether a piece gives a number of the unit: beside the number, or in what says what a row's figures are."""
+    if re.search(rf"\d\s*[万亿千百]*{unit}", piece.text):
+        return True
+    around = (
+        cell for text in (piece.label, piece.header, piece.caption) for cell in re.split(r"[\s|（）()：:/]+", text)
+    )
+    return piece.holds_figure and any(re.fullmatch(rf"[万亿千百]*{unit}", cell) for cell in around)
 
 
 def _place_asked(question: str) -> int:

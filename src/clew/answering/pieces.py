@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile, takewhile
 
 from clew.text.sentences import sentence_spans
 
@@ -26,6 +27,7 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 _DIGIT = re.compile(r"\d")
 _MAX_HEADER_ROWS = 3
 _MAX_HEADER_CELL = 40
+_MAX_ROW_CELL = 120
 _MIN_CHARACTERS = 2
 _MIN_LIST_ROWS = 3
 _WORDS_IN_LIST = 0.2
@@ -37,7 +39,7 @@ class Piece:
     """A sentence or a table row of the evidence with index ``evidence``.
 
     ``header`` holds the header rows of a row's table (one a line), ``caption`` what stands above the table and the
-    subheading that the row is under; both are empty for a sentence.
+    subheading that the row is under, or what a sentence in a cell is about; both are empty for other sentences.
     """
 
     evidence: int
@@ -66,7 +68,7 @@ class Piece:
             return ""
         cells: list[str] = []
         for cell in cells_of(self.text):
-            if cells and has_figure(cell):
+            if cells and (has_figure(cell) or len(cell) > _MAX_HEADER_CELL):
                 break
             cells.append(cell)
         return " ".join(cells)
@@ -103,18 +105,18 @@ def _table_pieces(evidence: int, block: str) -> Iterator[Piece]:
     header: list[str] = []
     subheading = ""
     # Whether rows of data stand between the header and this line, and whether a subheading stands right before it.
-    below_subheading = False
+    below_rows = below_subheading = False
     lines = [line.strip() for line in block.splitlines() if line.strip()]
-    below_rows = _is_list_of_values([cells_of(line) for line in lines if _is_row(line)])
+    has_header = not _is_list_of_values(_first_rows(lines))
     for row in lines:
         if not _is_row(row):
             yield from (Piece(evidence, sentence) for sentence in _sentences(row))
             if header or below_rows:
-                subheading, below_subheading = row, True
+                subheading, below_subheading, has_header = row, True, True
             else:
                 captions.append(row)
             continue
-        opens_header = _opens_header(row, header, below_rows, below_subheading)
+        opens_header = has_header and _opens_header(row, header, below_rows, below_subheading)
         below_subheading = False
         if opens_header:
             if below_rows:
@@ -124,7 +126,19 @@ def _table_pieces(evidence: int, block: str) -> Iterator[Piece]:
                 yield Piece(evidence, row, "", _joined([*captions, subheading]), is_row=True)
             continue
         below_rows = True
-        yield Piece(evidence, row, "\n".join(header), _joined([*captions, subheading]), is_row=True)
+        yield from _row_pieces(evidence, row, "\n".join(header), _joined([*captions, subheading]))
+
+
+def _row_pieces(evidence: int, row: str, header: str, caption: str) -> Iterator[Piece]:
+    """A row; one with a cell of running text is read as its sentences, below the cell that says what they are about."""
+    cells = cells_of(row)
+    texts = [cell for cell in cells if len(cell) > _MAX_ROW_CELL]
+    if not texts:
+        yield Piece(evidence, row, header, caption, is_row=True)
+        return
+    about = _joined([caption, CELL.join(cell for cell in cells if cell and len(cell) <= _MAX_ROW_CELL)])
+    for text in texts:
+        yield from (Piece(evidence, sentence, "", about) for sentence in _sentences(text))
 
 
 def _is_row(line: str) -> bool:
@@ -142,6 +156,12 @@ def _opens_header(row: str, header: Sequence[str], below_rows: bool, below_subhe
         return True
     names_period = len(others) > 1 and any(map(_DIGIT.search, others))
     return len(header) < _MAX_HEADER_ROWS and (not first or first == cells_of(header[-1])[0] or names_period)
+
+
+def _first_rows(lines: Sequence[str]) -> list[list[str]]:
+    """The rows above the first subheading."""
+    below_caption = dropwhile(lambda line: not _is_row(line), lines)
+    return [cells_of(line) for line in takewhile(_is_row, below_caption)]
 
 
 def _is_list_of_values(rows: Sequence[Sequence[str]]) -> bool:

@@ -107,7 +107,10 @@ def test_text_without_anything_to_quote() -> None:
 
 def test_a_list_of_values_has_no_header() -> None:
     table = "事务所名称 | 甲乙会计师事务所\n报酬（万元） | 60\n连续年限 | 18\n注册会计师 | 王某，李某"
-    assert [(piece.text, piece.header) for piece in pieces_of(0, table)] == [(line, "") for line in table.split("\n")]
+    expected = [(line, "") for line in table.split("\n")]
+    assert [(piece.text, piece.header) for piece in pieces_of(0, table)] == expected
+    below_caption = pieces_of(0, f"现聘任的事务所\n{table}")
+    assert [(piece.text, piece.header) for piece in below_caption if piece.is_row] == expected
 
 
 def test_a_long_cell_is_no_header() -> None:
@@ -123,3 +126,9 @@ def test_figures_of_pieces() -> None:
     assert Piece(0, "年限 | 18 | 12.5%", is_row=True).holds_figures_only
     assert not Piece(0, "注册地址 | 南山路7号", is_row=True).holds_figures_only
     assert not Piece(0, "报酬60万元。").holds_figures_only
+
+
+def test_running_text_in_a_cell_is_read_as_sentences() -> None:
+    long = "公司于2020年设立。" + "股东转让了股份，" * 20 + "然后停止。"
+    pieces = pieces_of(0, f"项目 | 情况\n变更情况 | {long}")
+    assert pieces[-2] == Piece(0, "公司于2020年设立。", "", "变更情况")
