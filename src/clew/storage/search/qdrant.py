@@ -34,7 +34,7 @@ import qdrant_edge as edge
 from clew.errors import ClewError, StorageBusyError, StorageError, StorageFullError
 from clew.storage.base import IndexEntry, IndexFilter, Posting
 from clew.storage.search import filters
-from clew.storage.search.shard import GraphParameters, Shard, replace_text
+from clew.storage.search.shard import GraphParameters, Shard, refuse_when_full, replace_text
 from clew.types import FloatArray, Representation
 
 logger = logging.getLogger(__name__)
@@ -66,8 +66,7 @@ class SearchParameters:
     rebuild_at: int = 50_000
     """Changed points of a shard with which a rebuild no longer waits for a quiet moment."""
     min_free_bytes: int = 256 * 2**20
-    """Room that must be left on the device: the engine writes through memory maps, where a full disk would kill the
-    process instead of raising an error."""
+    """Room that must be left on the device by every write; the engine takes it in pieces of 32 MB."""
 
     def edge_parameters(self, limit: int, admitted: int, *, filtered: bool, exact: bool | None) -> edge.SearchParams:
         """The engine's parameters of a search that may see ``admitted`` vectors."""
@@ -84,17 +83,20 @@ class SearchParameters:
 class _Collection:
     """A knowledge base's folder and its open shards."""
 
-    def __init__(self, folder: Path, graph: GraphParameters) -> None:
+    def __init__(self, folder: Path, parameters: SearchParameters) -> None:
         self.folder = folder
-        self._graph = graph
+        self._parameters = parameters
         self.dimension = int(json.loads((folder / "kb.json").read_text(encoding="utf-8"))["dimension"])
         self._lock = threading.Lock()
         self._shards: dict[Representation, Shard] = {}
         for representation in Representation:
             if (folder / representation).is_dir():
-                self._shards[representation] = Shard(folder / representation)
+                self._shards[representation] = self._opened(folder / representation)
         self.last_write = time.monotonic()
         self.closed = False
+
+    def _opened(self, folder: Path) -> Shard:
+        return Shard(folder, min_free_bytes=self._parameters.min_free_bytes)
 
     def shard(self, representation: Representation) -> Shard | None:
         return self._shards.get(representation)
@@ -111,9 +113,9 @@ class _Collection:
                 new = self.folder / f".new-{representation}"
                 shutil.rmtree(new, ignore_errors=True)
                 dimension = 0 if representation is Representation.BM25 else self.dimension
-                Shard.create(new, dimension=dimension, graph=self._graph)
+                Shard.create(new, dimension=dimension, graph=self._parameters.graph)
                 new.rename(folder)
-                self._shards[representation] = Shard(folder)
+                self._shards[representation] = self._opened(folder)
             return self._shards[representation]
 
     def close(self) -> None:
@@ -155,7 +157,7 @@ class QdrantEdgeIndex:
         with self._guarded(f"create the search index of {kb_id}"), self._lock:
             collection = self._opened(kb_id)
             if collection is None:
-                self._refuse_when_full(kb_id)
+                refuse_when_full(self._root, self._parameters.min_free_bytes)
                 new = self._root / f".new-{_folder_name(kb_id)}"
                 shutil.rmtree(new, ignore_errors=True)
                 new.mkdir()
@@ -189,7 +191,7 @@ class QdrantEdgeIndex:
         collection = self._collection(kb_id)
         if collection is None:
             raise StorageError(f"{kb_id} has no search index; create it before writing to it.")
-        self._refuse_when_full(kb_id)
+        refuse_when_full(self._root, self._parameters.min_free_bytes)
         with self._guarded(f"write to the search index of {kb_id}"):
             points: dict[Representation, dict[str, tuple[str, Any, dict[str, Any]]]] = {}
             for entry in entries:
@@ -351,7 +353,7 @@ class QdrantEdgeIndex:
             folder = self._folder(kb_id)
             if not (folder / "kb.json").is_file():
                 return None
-            self._collections[kb_id] = _Collection(folder, self._parameters.graph)
+            self._collections[kb_id] = _Collection(folder, self._parameters)
             self._wake.set()
         return self._collections[kb_id]
 
@@ -362,12 +364,6 @@ class QdrantEdgeIndex:
     def _shard(self, kb_id: str, representation: Representation) -> Shard | None:
         collection = self._collection(kb_id)
         return None if collection is None else collection.shard(representation)
-
-    def _refuse_when_full(self, kb_id: str) -> None:
-        if shutil.disk_usage(self._root).free < self._parameters.min_free_bytes:
-            raise StorageFullError(
-                f"No space left for the search index of {kb_id} in {self._root}: make room, then try again."
-            )
 
     @contextmanager
     def _guarded(self, action: str) -> Iterator[None]:

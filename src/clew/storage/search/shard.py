@@ -26,7 +26,7 @@ from typing import Any
 
 import qdrant_edge as edge
 
-from clew.errors import StorageError
+from clew.errors import StorageError, StorageFullError
 from clew.storage.search.filters import INDEXED_KEYWORDS, TERMS
 
 _OPTIMISER = Path(__file__).with_name("optimiser.py")
@@ -89,9 +89,11 @@ class _Journal:
 class Shard:
     """An open shard. Reads may run in parallel with each other and with one write; writes wait for one another."""
 
-    def __init__(self, folder: Path) -> None:
-        """Open what :meth:`create` made. Sweeps what an interrupted rebuild left."""
+    def __init__(self, folder: Path, *, min_free_bytes: int) -> None:
+        """Open what :meth:`create` made. Sweeps what an interrupted rebuild left. ``min_free_bytes`` must be left on
+        the device by writes and rebuilds."""
         self._folder = folder
+        self._min_free_bytes = min_free_bytes
         name = (folder / "current").read_text(encoding="ascii").strip()
         for other in folder.iterdir():
             if other.is_dir() and other.name != name:
@@ -181,8 +183,11 @@ class Shard:
             return int(shard.count(edge.CountRequest(exact=exact, filter=filter)))
 
     def rebuild(self) -> None:
-        """Build the indexes over all points; searches and writes go on meanwhile. Raises StorageError."""
+        """Build the indexes over all points; searches and writes go on meanwhile. Raises StorageError, and
+        StorageFullError where there is no room for a copy."""
         with self._rebuild_lock:
+            # The copy, and the new indexes beside it before the copy's old parts go.
+            refuse_when_full(self._folder, 2 * _size(self._folder / f"g{self._generation}") + self._min_free_bytes)
             name = f"g{self._generation + 1}"
             copy = self._folder / name
             shutil.rmtree(copy, ignore_errors=True)
@@ -294,6 +299,24 @@ def _vector_parameters(dimension: int) -> edge.EdgeVectorParams:
         datatype=edge.VectorStorageDatatype.Float16,
         quantization_config=edge.ScalarQuantizationConfig(type=edge.ScalarType.Int8, quantile=0.995),
     )
+
+
+def refuse_when_full(folder: Path, needed: int) -> None:
+    """Raise StorageFullError where fewer than ``needed`` bytes are free.
+
+    Asked beforehand, because the engine writes through memory maps: on a full device the system would end the whole
+    process (SIGBUS) instead of reporting an error.
+    """
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise StorageFullError(
+            f"No space left for the search index in {folder}: {free / 1e6:,.0f} MB are free and {needed / 1e6:,.0f} MB "
+            "needed; make room on the device, then try again."
+        )
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
 
 
 def replace_text(path: Path, text: str) -> None:

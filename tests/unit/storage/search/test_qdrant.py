@@ -51,8 +51,12 @@ def test_closing_lets_others_in_and_refuses_further_use(tmp_path: Path) -> None:
 def test_a_full_device_is_told_before_anything_is_written(tmp_path: Path) -> None:
     index = QdrantEdgeIndex(tmp_path, background=False)
     index.create("kb", 8)
+    index.upsert("kb", entries(5))
     index.close()
     index = QdrantEdgeIndex(tmp_path, SearchParameters(min_free_bytes=2**62), background=False)
+    with pytest.raises(StorageFullError, match="make room"):
+        index.optimise("kb")
+    assert len(index.search_text("kb", ["猫"], IndexFilter(), 10)) == 5
     with pytest.raises(StorageFullError, match="make room"):
         index.upsert("kb", entries(1))
     with pytest.raises(StorageFullError, match="make room"):
