@@ -21,6 +21,7 @@ MAX_CHARACTERS = 16
 
 _HAN = re.compile(f"[{HAN}]")
 _TOKEN = re.compile(f"([{HAN}·•]+)|(?:[^\\W_{HAN}]+(?:['’ʼ][^\\W_]+)*)")
+_MIXED = re.compile(f"[{HAN}·•A-Za-z0-9]+")
 _POSSESSIVE = re.compile(r"['’ʼ]s?$", re.IGNORECASE)
 _NOT_WORD = re.compile(r"[\W_]+")
 _BRACKETS = re.compile(r"\s*[(（\[【][^()（）\[\]【】]*[)）\]】]")
@@ -125,16 +126,18 @@ def _token(match: re.Match[str]) -> _Token:
 
 
 def _han(text: str, known: Callable[[str], bool]) -> Iterator[NameSpan]:
-    for match in _TOKEN.finditer(text):
-        if match[1] is None:
+    for match in _MIXED.finditer(text):
+        run, offset = match[0], match.start()
+        if not _HAN.search(run):
             continue
-        run, offset = match[1], match.start()
         plain = [i for i, ch in enumerate(run) if ch not in "·•"]
-        letters = "".join(run[i] for i in plain)
+        letters = "".join(run[i] for i in plain).casefold()
         for first in range(len(letters)):
+            if first and letters[first].isascii() and letters[first - 1].isascii():
+                continue
             for length in range(2, min(MAX_CHARACTERS, len(letters) - first) + 1):
                 name = letters[first : first + length]
-                if known(name):
+                if known(name) and not name.isascii():
                     yield NameSpan(name, offset + plain[first], offset + plain[first + length - 1] + 1)
 
 
