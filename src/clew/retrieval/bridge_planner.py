@@ -9,7 +9,7 @@ comparison are looked up by their names.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,21 +18,33 @@ from clew.retrieval import bridging
 from clew.retrieval.bridge_weights import MODELS
 from clew.retrieval.bridging import BridgeModels, Evidence, Passage
 from clew.retrieval.graph_walk import Mention, Target, Walk
-from clew.retrieval.planners import Plan, Situation
+from clew.retrieval.planners import Plan, Situation, Variant
 from clew.retrieval.recall import in_scope
 from clew.storage.base import Posting, Records, SearchIndex
+from clew.text.entities import Entity, extract_entities
+from clew.text.everyday_english import FUNCTION_WORDS
+from clew.text.names import fold_name, is_name
+from clew.text.tokenizing import query_terms, tokenize
 from clew.types import Candidate, FloatArray, Query, Representation, Scope
 
 _NAMES_PER_ROUND = 3
+_ENTITY_SOURCES = 4
+# Characters around a bridge whose words are taken as resolved by it.
+_CLAUSE = 80
 _LINKED_PER_ROUND = 8
-# Below this a link is not worth a look-up.
-_LEAST_BRIDGE = 0.05
-# Above this a bridge that has not been followed leaves the evidence incomplete.
-_OPEN_BRIDGE = 0.3
+# Below this a bridge is not worth a look-up.
+_LEAST_BRIDGE = 0.03
+# The evidence is enough where the best passages speak of this share of what the question asks, and the second-best of
+# them is this likely to be evidence.
+_BEST = 5
+_ENOUGH_SHARE = 0.5
+_ENOUGH_SECOND = 0.2
 _COMPARISON = re.compile(
     r"\b(?:or|both|same|and|than|versus|vs|between|either)\b|还是|或|和|与|跟|及|谁更|哪个更|哪一个|相同|都|比|與|還是|同樣",
     re.IGNORECASE,
 )
+
+_WORD = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +53,12 @@ class Bridge:
 
     name: str
     shown: str
+    source: str
+    """The chunk that names it."""
+    start: int
+    """Where it stands in that chunk's text."""
     targets: tuple[Target, ...]
+    """Empty for an entity that no chunk is known to be about."""
     probability: float
 
 
@@ -61,13 +78,15 @@ class BridgePlanner:
         self._records = records
         self._scope = scope
         self._models = models
-        self._followed: set[str] = set()
+        self._followed: dict[str, Bridge] = {}
         self._targets: set[str] = set()
         self._mentions: dict[str, list[Mention]] = {}
         self._dense: dict[str, float] = {}
         self._question: list[Mention] = []
         self._versions: dict[str, int] = {}
         self._allowed: dict[str, bool] = {}
+        self._folded: dict[str, str] = {}
+        self._extracted: dict[str, list[Entity]] = {}
 
     def begin(self, queries: Mapping[str, Query]) -> Mapping[str, Sequence[Posting]]:
         """Passages that are about what the question names, by KB: one more route of the first look-up."""
@@ -87,24 +106,24 @@ class BridgePlanner:
         bridges = self._bridges(situation, evidence)
         missing = self._unresolved(situation)
         chosen = bridges[:_NAMES_PER_ROUND]
-        open_bridge = max((bridge.probability for bridge in bridges), default=0.0)
-        confidence = round((1.0 - open_bridge) * (0.5 if missing else 1.0), 3)
-        if not missing and open_bridge < _OPEN_BRIDGE:
-            return Plan(False, confidence=confidence, reason=_reason(situation, (), missing))
-        if not chosen:
-            return Plan(True, confidence=confidence, reason=_reason(situation, (), missing))
+        share, second = self._completeness(situation, evidence)
+        enough = not missing and share >= _ENOUGH_SHARE and second >= _ENOUGH_SECOND
+        confidence = round(share * second * (0.5 if missing else 1.0), 3)
+        if not chosen or not situation.rounds_left:
+            return Plan(not enough, "", (), confidence, _verdict(situation, missing, enough))
         names = tuple(bridge.shown for bridge in chosen)
-        if situation.rounds_left:
-            self._followed.update(bridge.name for bridge in chosen)
-        linked = [target for bridge in chosen for target in bridge.targets][:_LINKED_PER_ROUND]
-        self._targets.update(target.chunk_id for target in linked)
+        self._followed.update((bridge.name, bridge) for bridge in chosen)
+        self._targets.update(target.chunk_id for bridge in chosen for target in bridge.targets[:_LINKED_PER_ROUND])
         return Plan(
             need_more=True,
-            next_question=self._sub_question(situation, names),
+            next_question=self._sub_question(situation, chosen),
             key_entities=names,
             confidence=confidence,
-            reason=_reason(situation, names, missing),
-            linked=self._postings(linked),
+            reason=_following(situation, names),
+            variants=tuple(
+                Variant(self._sub_question(situation, [bridge]), self._postings(bridge.targets[:_LINKED_PER_ROUND]))
+                for bridge in chosen
+            ),
         )
 
     def order(self, situation: Situation) -> list[Candidate]:
@@ -137,10 +156,25 @@ class BridgePlanner:
             passage.mentions = self._mentions[candidate.chunk_id]
             passage.text = situation.chunks[candidate.chunk_id].text
             passage.round = candidate.round
-        bridging.link_up(evidence, pool, self._relation_terms(situation.question))
+            passage.bridge = self._bridge_in(candidate.chunk_id, situation)
+        bridging.link_up(evidence, pool, self.relation_terms(situation.question))
         first = self._models.first.probabilities(bridging.first_features([evidence.passages[c] for c in pool]))
         evidence.first = dict(zip(pool, first.tolist(), strict=True))
         return evidence
+
+    def _bridge_in(self, chunk_id: str, situation: Situation) -> float:
+        if chunk_id not in self._folded:
+            chunk = situation.chunks[chunk_id]
+            self._folded[chunk_id] = f" {fold_name(' '.join([*chunk.section_titles, chunk.text]))} "
+        text = self._folded[chunk_id]
+        return max(
+            (
+                bridge.probability
+                for name, bridge in self._followed.items()
+                if bridge.source != chunk_id and _within(name, text)
+            ),
+            default=0.0,
+        )
 
     def _passage(self, chunk_id: str) -> Passage:
         passage = Passage(chunk_id, dense=self._dense.get(chunk_id, 0.0), target=chunk_id in self._targets)
@@ -164,13 +198,14 @@ class BridgePlanner:
             passage.dense = self._dense[chunk_id] - top_dense if known and top_dense is not None else 0.0
 
     def _later_scores(self, evidence: Evidence, situation: Situation) -> None:
-        for recalled in situation.history[1:]:
+        for bridge, recalled in zip(self._followed.values(), situation.history[1:], strict=False):
             top_bm25 = max((c.scores.get("bm25", 0.0) for c in recalled.candidates), default=0.0)
             top_dense = max((c.scores["l2"] for c in recalled.candidates if "l2" in c.scores), default=0.0)
-            for candidate in recalled.candidates:
+            for rank, candidate in enumerate(recalled.candidates):
                 passage = evidence.passages.get(candidate.chunk_id)
                 if passage is None:
                     continue
+                passage.sub_rank = max(passage.sub_rank, bridge.probability / (1 + rank))
                 if "l2" in candidate.scores:
                     passage.sub_dense = max(passage.sub_dense, candidate.scores["l2"] - top_dense)
                 if top_bm25:
@@ -218,8 +253,54 @@ class BridgePlanner:
                 known = bridges.get(mention.name)
                 if best >= _LEAST_BRIDGE and (known is None or best > known.probability):
                     shown = text[mention.start : mention.end]
-                    bridges[mention.name] = Bridge(mention.name, shown, tuple(targets), best)
+                    bridges[mention.name] = Bridge(
+                        mention.name, shown, candidate.chunk_id, mention.start, tuple(targets), best
+                    )
+        for bridge in self._entity_bridges(situation, evidence):
+            bridges.setdefault(bridge.name, bridge)
         return sorted(bridges.values(), key=lambda bridge: (-bridge.probability, bridge.name))
+
+    def entities(self, situation: Situation, evidence: Evidence) -> list[tuple[Passage, str, int, int]]:
+        """Entities that the likeliest passages name and no chunk is known to be about, with the passage, the folded
+        name and where it stands: a look-up may find where else they occur."""
+        sources = sorted(evidence.first, key=lambda chunk_id: -evidence.first[chunk_id])[:_ENTITY_SOURCES]
+        asked = f" {fold_name(situation.question)} "
+        found = []
+        for chunk_id in sources:
+            passage = evidence.passages[chunk_id]
+            known = self._walk.names_of(chunk_id).union(m.name for m in self._mentions[chunk_id])
+            for entity in self._named(chunk_id, passage.text):
+                name = fold_name(entity.text)
+                if is_name(name) and name not in known and name not in self._followed and not _within(name, asked):
+                    found.append((passage, name, entity.start, entity.end))
+        return found
+
+    def _entity_bridges(self, situation: Situation, evidence: Evidence) -> Iterator[Bridge]:
+        found = self.entities(situation, evidence)
+        terms = self.relation_terms(situation.question)
+        scores = self._models.entity.probabilities(bridging.entity_features(found, evidence, terms))
+        best: dict[str, Bridge] = {}
+        for (passage, name, start, end), probability in zip(found, scores.tolist(), strict=True):
+            if probability >= _LEAST_BRIDGE and (name not in best or probability > best[name].probability):
+                best[name] = Bridge(name, passage.text[start:end], passage.chunk_id, start, (), probability)
+        yield from best.values()
+
+    def _named(self, chunk_id: str, text: str) -> list[Entity]:
+        if chunk_id not in self._extracted:
+            self._extracted[chunk_id] = extract_entities(text)
+        return self._extracted[chunk_id]
+
+    def _completeness(self, situation: Situation, evidence: Evidence) -> tuple[float, float]:
+        """Share of what the question asks beside its names that the best passages speak of, and the probability of the
+        second-best passage: an answer of several hops stands on two at least."""
+        passages = [evidence.passages[c.chunk_id] for c in situation.pool]
+        scores = self._models.final.probabilities(bridging.final_features(passages, evidence)).tolist()
+        ranked = sorted(zip(scores, passages, strict=True), key=lambda pair: -pair[0])
+        best = [situation.chunks[passage.chunk_id] for _, passage in ranked[:_BEST]]
+        terms = self.relation_terms(situation.question)
+        spoken = {term[:5] for chunk in best for term in tokenize(" ".join([*chunk.section_titles, chunk.text]))}
+        share = len(terms & spoken) / len(terms) if terms else 1.0
+        return share, ranked[1][0] if len(ranked) > 1 else 0.0
 
     def _unresolved(self, situation: Situation) -> list[str]:
         """Names in the question that the evidence neither is about nor mentions."""
@@ -231,21 +312,43 @@ class BridgePlanner:
             if m.name not in mentioned and not any(t.chunk_id in pool for t in m.targets)
         ]
 
-    def _sub_question(self, situation: Situation, names: Sequence[str]) -> str:
-        """The question with its resolved names replaced by the bridges, the other bridges appended."""
-        question, left = situation.question, list(names)
-        pool = {c.chunk_id for c in situation.pool}
-        pieces, last = [], 0
-        for mention in self._question:
-            if any(target.chunk_id in pool for target in mention.targets):
-                pieces.append(question[last : mention.start])
-                pieces.append(left.pop(0) if left else "")
-                last = mention.end
-        text = "".join([*pieces, question[last:]]).rstrip(" ?？。.")
-        mark = "？" if "？" in question else "?"
-        return " ".join(" ".join([text, ", ".join(left)]).split()).strip(" ,") + mark
+    def _sub_question(self, situation: Situation, bridges: Sequence[Bridge]) -> str:
+        """The question with what the bridges' passages resolve taken out and the bridges put in its place.
 
-    def _relation_terms(self, question: str) -> frozenset[str]:
+        Resolved are the names of these passages, and the words of the question that stand in them; function words
+        between resolved ones go with them.
+        """
+        question = situation.question
+        resolved = self._resolved_spans(situation, bridges)
+        names = [bridge.shown for bridge in bridges]
+        if not resolved:
+            return _asked([question.rstrip(" ?？。."), ", ".join(names)], question)
+        pieces, last = [], 0
+        for place, (start, end) in enumerate(resolved):
+            pieces.append(question[last:start])
+            share = names[place : place + 1] if place < len(resolved) - 1 else names[place:]
+            pieces.append(", ".join(share))
+            last = end
+        return _asked([*pieces, question[last:].rstrip(" ?？。.")], question)
+
+    def _resolved_spans(self, situation: Situation, bridges: Sequence[Bridge]) -> list[tuple[int, int]]:
+        question = situation.question
+        pool = {c.chunk_id for c in situation.pool}
+        spans = [(m.start, m.end) for m in self._question if any(t.chunk_id in pool for t in m.targets)]
+        known: set[str] = set()
+        for bridge in bridges:
+            chunk = situation.chunks[bridge.source]
+            around = chunk.text[max(0, bridge.start - _CLAUSE) : bridge.start + _CLAUSE]
+            known.update(term[:5] for term in tokenize(" ".join([*chunk.section_titles[-1:], around])))
+        for match in _WORD.finditer(question):
+            terms = query_terms(match[0])
+            function = match[0].lower() in FUNCTION_WORDS
+            if not function and len(match[0]) > 2 and match.start() and all(term[:5] in known for term in terms):
+                spans.append(match.span())
+        return _joined(sorted(spans), question)
+
+    def relation_terms(self, question: str) -> frozenset[str]:
+        """What the question asks beside the names in it."""
         pieces, last = [], 0
         for mention in self._question:
             pieces.append(question[last : mention.start])
@@ -283,6 +386,30 @@ class BridgePlanner:
         return postings
 
 
+def _within(name: str, text: str) -> bool:
+    """Whether a folded name occurs in a folded text that has a space at both ends; Chinese has no word borders."""
+    return f" {name} " in text or (not name.isascii() and name in text)
+
+
+def _joined(spans: Sequence[tuple[int, int]], question: str) -> list[tuple[int, int]]:
+    """Spans with those joined between which only function words stand."""
+    joined: list[tuple[int, int]] = []
+    for start, end in spans:
+        if joined and (
+            start <= joined[-1][1]
+            or all(word.lower() in FUNCTION_WORDS for word in _WORD.findall(question[joined[-1][1] : start]))
+        ):
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _asked(pieces: Sequence[str], question: str) -> str:
+    text = " ".join(" ".join(pieces).split()) if " " in question.strip() else "".join(pieces)
+    return text.strip(" ,") + ("？" if "？" in question else "?")
+
+
 def _cosines(vectors: Mapping[str, FloatArray], query: FloatArray) -> dict[str, float]:
     if not vectors:
         return {}
@@ -290,12 +417,16 @@ def _cosines(vectors: Mapping[str, FloatArray], query: FloatArray) -> dict[str, 
     return dict(zip(vectors, scores.tolist(), strict=True))
 
 
-def _reason(situation: Situation, names: Sequence[str], missing: Sequence[str]) -> str:
+def _following(situation: Situation, names: Sequence[str]) -> str:
+    if situation.query.language == "zh":
+        return f"资料提到{'、'.join(names)}，继续检索"
+    return f"the evidence names {', '.join(names)}"
+
+
+def _verdict(situation: Situation, missing: Sequence[str], enough: bool) -> str:
     chinese = situation.query.language == "zh"
-    if names:
-        shown = ("、" if chinese else ", ").join(names)
-        return f"资料提到{shown}，继续检索" if chinese else f"the evidence names {shown}"
     if missing:
-        shown = ("、" if chinese else ", ").join(missing)
-        return f"没有找到关于{shown}的资料" if chinese else f"nothing was found about {shown}"
-    return "问题的各部分都有对应资料" if chinese else "every part of the question has its evidence"
+        return f"没有找到关于{'、'.join(missing)}的资料" if chinese else f"nothing was found about {', '.join(missing)}"
+    if enough:
+        return "问题的各部分都有对应资料" if chinese else "every part of the question has its evidence"
+    return "资料只涉及问题的一部分" if chinese else "the evidence covers only a part of the question"

@@ -40,7 +40,8 @@ LINK = (
     "first_of_comparison",
     "linked_from_named",
 )
-FINAL = (*LINK, "sub_dense", "sub_bm25", "target", "later")
+FINAL = (*LINK, "sub_dense", "sub_bm25", "target", "later", "bridge", "bridge_and_sub_bm25", "sub_rank")
+ENTITY = ("first", "relation", "first_and_relation", "words", "score")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +78,12 @@ class Passage:
     round: int = 1
     sub_dense: float = _NOT_FOUND
     sub_bm25: float = 0.0
+    sub_rank: float = 0.0
+    """Reciprocal rank in the look-up of a bridge, times the bridge's probability; the best of all."""
     target: bool = False
     """A sub-question named what it is about."""
+    bridge: float = 0.0
+    """Probability of the likeliest bridge that was followed, comes from another passage, and occurs in this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +113,11 @@ def relation_terms(text: str) -> frozenset[str]:
     return frozenset(term[:_STEM] for term in query_terms(text) if len(term) > 1)
 
 
-def relation(text: str, mention: Mention, terms: frozenset[str]) -> float:
-    """Overlap of the words around a mention with ``terms``."""
+def relation(text: str, start: int, end: int, terms: frozenset[str]) -> float:
+    """Overlap of the words around ``text[start:end]`` with ``terms``."""
     if not terms:
         return 0.0
-    around = text[max(0, mention.start - _WINDOW) : mention.end + _WINDOW]
+    around = text[max(0, start - _WINDOW) : end + _WINDOW]
     found = {term[:_STEM] for term in tokenize(around)}
     return len(found & terms) / math.sqrt(len(terms))
 
@@ -129,7 +134,19 @@ def link_features(passages: Sequence[Passage], evidence: Evidence) -> FloatArray
 
 def final_features(passages: Sequence[Passage], evidence: Evidence) -> FloatArray:
     """Shape ``(passages, len(FINAL))``."""
-    rows = [[*_link(p, evidence), p.sub_dense, p.sub_bm25, float(p.target), float(p.round > 1)] for p in passages]
+    rows = [
+        [
+            *_link(p, evidence),
+            p.sub_dense,
+            p.sub_bm25,
+            float(p.target),
+            float(p.round > 1),
+            p.bridge,
+            p.bridge * p.sub_bm25,
+            p.sub_rank,
+        ]
+        for p in passages
+    ]
     return np.asarray(rows, np.float32).reshape(len(passages), len(FINAL))
 
 
@@ -182,13 +199,26 @@ def _link(passage: Passage, evidence: Evidence) -> list[float]:
     ]
 
 
+def entity_features(
+    entities: Sequence[tuple[Passage, str, int, int]], evidence: Evidence, terms: frozenset[str]
+) -> FloatArray:
+    """Of entities, each with the passage that names it, its folded name and where it stands; shape
+    ``(entities, len(ENTITY))``."""
+    rows = []
+    for passage, name, start, end in entities:
+        first = evidence.first[passage.chunk_id]
+        overlap = relation(passage.text, start, end, terms)
+        rows.append([first, overlap, first * overlap, math.sqrt(len(name.split())), passage.dense])
+    return np.asarray(rows, np.float32).reshape(len(rows), len(ENTITY))
+
+
 def link_up(evidence: Evidence, pool: Sequence[str], terms: frozenset[str]) -> None:
     """Set the links that the mentions in the passages of the pool make, to whatever they lead."""
     evidence.links.clear()
     for chunk_id in pool:
         source = evidence.passages[chunk_id]
         for mention in source.mentions:
-            overlap = relation(source.text, mention, terms)
+            overlap = relation(source.text, mention.start, mention.end, terms)
             for target in mention.targets:
                 if target.chunk_id != chunk_id:
                     link = Link(chunk_id, mention.quality, overlap)
@@ -197,10 +227,12 @@ def link_up(evidence: Evidence, pool: Sequence[str], terms: frozenset[str]) -> N
 
 @dataclass(frozen=True, slots=True)
 class BridgeModels:
-    """The three fitted models."""
+    """The fitted models."""
 
     first: LinearModel
     link: LinearModel
+    entity: LinearModel
+    """Whether an entity that is nobody's name in the KB leads to the evidence that is missing."""
     final: LinearModel
 
 
@@ -211,4 +243,4 @@ def models_from(values: Mapping[str, Mapping[str, float]]) -> BridgeModels:
         given = values[name]
         return LinearModel(tuple(given.get(feature, 0.0) for feature in features), given["bias"])
 
-    return BridgeModels(model("first", FIRST), model("link", LINK), model("final", FINAL))
+    return BridgeModels(model("first", FIRST), model("link", LINK), model("entity", ENTITY), model("final", FINAL))

@@ -8,16 +8,18 @@ Search and chat run this same code; what a caller sees of it is the :class:`~cle
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from clew.config import Settings
 from clew.errors import InputError
 from clew.retrieval.context import ContextLimits, build_context
-from clew.retrieval.planners import Planner
-from clew.retrieval.recall import Recall, Recalled, SearchedKb, make_query
+from clew.retrieval.planners import Planner, Variant
+from clew.retrieval.recall import Recall, Recalled, SearchedKb, make_queries, make_query
 from clew.retrieval.recursion import Limits, Recursion, run_rounds
-from clew.storage.base import Posting, Records, SearchIndex
+from clew.storage.base import Records, SearchIndex
+from clew.text.entities import extract_entities
+from clew.text.names import fold_name
 from clew.trace import ComplexityDecision, MultiHopStep, RetrievalTrace, StageTrace
 from clew.types import AnswerEvent, Candidate, ChildChunk, Evidence, FloatArray, Query, RetrievalMode, Scope
 
@@ -116,9 +118,21 @@ class Retriever:
                 trace.complexity = self._decide(
                     question, request.mode, request.kbs[0].settings, lambda: _vector(question, *queries[0])
                 )
+            with trace.timed("recall"):
+                first = None if trace.complexity.mode == "multi" else self._recall.look_up(queries, request.scope)
+            if first is not None and _escalates(trace.complexity, first, request.kbs[0].settings):
+                trace.complexity = replace(
+                    trace.complexity,
+                    mode="multi",
+                    source="weak_first_round",
+                    reason="the first look-up found nothing about what the question names",
+                )
             yield _plan_event(trace)
-            search = self._multi if trace.complexity.mode == "multi" else self._single
-            recalled = yield from search(question, queries, request.scope, trace)
+            if trace.complexity.mode == "multi":
+                recalled = yield from self._multi(question, queries, request.scope, trace, first)
+            else:
+                assert first is not None
+                recalled = yield from self._single(question, first, trace)
             with trace.timed("context"):
                 evidence = self._context(recalled, request.kbs[0], trace)
         trace.chunks = len(recalled.candidates)
@@ -126,14 +140,8 @@ class Retriever:
         return RetrievalResult(self._hits(recalled), evidence, trace, queries[0][1])
 
     def _single(
-        self,
-        question: str,
-        queries: Sequence[tuple[SearchedKb, Query]],
-        scope: Scope,
-        trace: RetrievalTrace,
+        self, question: str, recalled: Recalled, trace: RetrievalTrace
     ) -> Generator[AnswerEvent, None, Recalled]:
-        with trace.timed("recall"):
-            recalled = self._recall.look_up(queries, scope)
         step = MultiHopStep(
             round=1,
             sub_question=question,
@@ -153,6 +161,7 @@ class Retriever:
         queries: Sequence[tuple[SearchedKb, Query]],
         scope: Scope,
         trace: RetrievalTrace,
+        first: Recalled | None,
     ) -> Generator[AnswerEvent, None, Recalled]:
         kbs = [kb for kb, _ in queries]
         settings = kbs[0].settings
@@ -160,13 +169,17 @@ class Retriever:
         trace.planner = planner.name
         by_kb = {kb.kb.kb_id: query for kb, query in queries}
 
-        def look_up(asked: str, round: int, linked: Mapping[str, Sequence[Posting]]) -> Recalled:
-            asking = queries if round == 1 else [(kb, make_query(asked, kb)) for kb in kbs]
-            return self._recall.look_up(asking, scope, round=round, linked=linked)
+        def look_up(variants: Sequence[Variant], round: int) -> list[Recalled]:
+            texts = [variant.text for variant in variants]
+            asking = [queries] if round == 1 else list(zip(*(make_queries(texts, kb) for kb in kbs), strict=True))
+            return [
+                self._recall.look_up(asked, scope, round=round, linked=variant.linked)
+                for variant, asked in zip(variants, asking, strict=True)
+            ]
 
         places = _places(settings, settings.recursion.max_rounds)
         limits = Limits.of(settings.recursion, settings.retrieval.context_budget_tokens, places)
-        rounds = run_rounds(by_kb, planner, look_up, limits)
+        rounds = run_rounds(by_kb, planner, look_up, limits, first=first)
         with trace.timed("rounds"):
             while True:
                 try:
@@ -235,6 +248,17 @@ class Retriever:
             }
             for c in recalled.candidates[:10]
         ]
+
+
+def _escalates(decision: ComplexityDecision, first: Recalled, settings: Settings) -> bool:
+    """Whether a question decided ``single`` goes on in rounds because its first look-up is weak: none of the names in
+    it occurs in the best hits. A mode that was asked for is kept."""
+    if decision.source == "request" or not settings.recursion.escalate_weak_single:
+        return False
+    names = [name for name in (fold_name(entity.text) for entity in extract_entities(decision.question)) if name]
+    best = [first.chunks[c.chunk_id] for c in first.candidates[: settings.retrieval.rerank_top_k]]
+    text = fold_name(" ".join(part for chunk in best for part in (*chunk.section_titles, chunk.text)))
+    return bool(names) and bool(best) and not any(name in text for name in names)
 
 
 def _places(settings: Settings, rounds: int) -> int:

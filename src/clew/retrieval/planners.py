@@ -34,7 +34,7 @@ class Situation:
     queries: Mapping[str, Query]
     """The original question as each KB's embedder sees it, by KB id."""
     history: Sequence[Recalled]
-    """What each round's look-up found, before the merge."""
+    """What each look-up found, before the merge; a round may have several."""
     asked: tuple[str, ...]
     pool: Sequence[Candidate]
     chunks: Mapping[str, ChildChunk]
@@ -49,11 +49,20 @@ class Situation:
 
 
 @dataclass(frozen=True, slots=True)
+class Variant:
+    """One text that a round looks up; ``linked`` are postings by KB id of chunks that are known to be about what it
+    asks for, best first: one more route of the look-up."""
+
+    text: str
+    linked: Mapping[str, Sequence[Posting]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A planner's verdict after a round.
 
-    ``next_question`` is empty where nothing more is needed, or nothing better can be asked; ``linked`` are chunks that
-    the planner knows to be about the next question's entities, best first: one more route of the next look-up.
+    ``next_question`` is empty where nothing more is needed, or nothing better can be asked. ``variants`` are what the
+    round looks up where that is more than the question itself: the question with one entity at a time.
     """
 
     need_more: bool
@@ -61,8 +70,7 @@ class Plan:
     key_entities: tuple[str, ...] = ()
     confidence: float | None = None
     reason: str = ""
-    linked: Mapping[str, Sequence[Posting]] = field(default_factory=dict)
-    """Postings by KB id."""
+    variants: tuple[Variant, ...] = ()
     usage: TokenUsage = field(default_factory=TokenUsage)
 
 

@@ -44,8 +44,16 @@ class Recalled:
 
 def make_query(text: str, kb: SearchedKb) -> Query:
     """The query with its vector where the KB has dense representations. Raises ServiceError."""
-    vector = kb.embedder.embed_queries([text])[0] if kb.settings.representations.l2 else None
-    return Query(text=text, language=detect_language(text), vector=vector)
+    return make_queries([text], kb)[0][1]
+
+
+def make_queries(texts: Sequence[str], kb: SearchedKb) -> list[tuple[SearchedKb, Query]]:
+    """Queries of one KB, encoded together, each paired with the KB. Raises ServiceError."""
+    vectors = kb.embedder.embed_queries(list(texts)) if kb.settings.representations.l2 else [None] * len(texts)
+    return [
+        (kb, Query(text=text, language=detect_language(text), vector=vector))
+        for text, vector in zip(texts, vectors, strict=True)
+    ]
 
 
 class Recall:

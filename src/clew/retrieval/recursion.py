@@ -12,14 +12,13 @@ from dataclasses import dataclass, field, replace
 
 from clew.config import RecursionSettings
 from clew.errors import ServiceError
-from clew.retrieval.planners import Plan, Planner, Situation, question_key
+from clew.retrieval.planners import Plan, Planner, Situation, Variant, question_key
 from clew.retrieval.recall import Recalled
-from clew.storage.base import Posting
 from clew.trace import MultiHopStep, StageTrace, StopReason
 from clew.types import Candidate, ChildChunk, Query, TokenUsage
 
-LookUp = Callable[[str, int, Mapping[str, Sequence[Posting]]], Recalled]
-"""One look-up inside the request's scope: sub-question, round, and postings by KB that the planner adds as a route."""
+LookUp = Callable[[Sequence[Variant], int], list[Recalled]]
+"""Look-ups of one round inside the request's scope: what each variant finds."""
 
 _WHY = {
     "max_rounds": "the last round that is allowed has been asked",
@@ -99,23 +98,39 @@ def run_rounds(
     the rounds with ``planner_failed``.
     """
     state = Recursion()
-    question = next(iter(queries.values())).text
-    linked: Mapping[str, Sequence[Posting]] = {} if first is not None else planner.begin(queries)
-    entities: tuple[str, ...] = ()
+    question, entities = next(iter(queries.values())).text, tuple[str, ...]()
+    variants: tuple[Variant, ...] = (Variant(question, planner.begin(queries)),)
     for round in range(1, limits.rounds + 1):
         start = time.perf_counter()
         state.asked.append(question)
-        recalled = first if round == 1 and first is not None else look_up(question, round, linked)
-        state.history.append(recalled)
+        found = [first] if round == 1 and first is not None else look_up(variants, round)
+        state.history.extend(found)
+        recalled = united(found)
         stage = merge(state, recalled, round, limits)
-        step = _step(round, question, entities, recalled, stage)
+        step = _step(round, question, variants, entities, recalled, stage)
         plan = _plan(state, step, queries, planner, round, limits)
         step.ms = (time.perf_counter() - start) * 1000
         yield step
         if plan is None:
             break
-        question, linked, entities = plan.next_question, plan.linked, plan.key_entities
+        question, entities = plan.next_question, plan.key_entities
+        variants = plan.variants or (Variant(question),)
     return state
+
+
+def united(found: Sequence[Recalled]) -> Recalled:
+    """What the look-ups of one round found together, each chunk at its best score."""
+    if len(found) == 1:
+        return found[0]
+    best: dict[str, Candidate] = {}
+    for candidate in (c for recalled in found for c in recalled.candidates):
+        before = best.get(candidate.chunk_id)
+        best[candidate.chunk_id] = candidate if before is None else _merged(before, candidate)
+    return Recalled(
+        sorted(best.values(), key=lambda c: (-c.score, c.chunk_id)),
+        {chunk_id: chunk for recalled in found for chunk_id, chunk in recalled.chunks.items()},
+        [stage for recalled in found for stage in recalled.stages],
+    )
 
 
 def merge(state: Recursion, recalled: Recalled, round: int, limits: Limits) -> StageTrace:
@@ -220,12 +235,19 @@ def _fills_budget(state: Recursion, limits: Limits) -> bool:
     return sum(list(parents.values())[: limits.places]) >= limits.budget_tokens
 
 
-def _step(round: int, question: str, entities: Sequence[str], recalled: Recalled, stage: StageTrace) -> MultiHopStep:
+def _step(
+    round: int,
+    question: str,
+    variants: Sequence[Variant],
+    entities: Sequence[str],
+    recalled: Recalled,
+    stage: StageTrace,
+) -> MultiHopStep:
     new = {entry["chunk_id"] for entry in stage.ranking}
     return MultiHopStep(
         round=round,
         sub_question=question,
-        query=question,
+        query=" | ".join(variant.text for variant in variants),
         entities=list(entities),
         hits=[
             {

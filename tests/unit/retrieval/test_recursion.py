@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from clew.errors import ServiceUnavailableError
-from clew.retrieval.planners import Plan, Situation
+from clew.retrieval.planners import Plan, Situation, Variant
 from clew.retrieval.recall import Recalled
 from clew.retrieval.recursion import Limits, Recursion, run_rounds
 from clew.storage.base import Posting
@@ -65,9 +65,9 @@ class LookUps:
         self.found = found
         self.asked: list[str] = []
 
-    def __call__(self, question: str, round: int, linked: Mapping[str, Sequence[Posting]]) -> Recalled:
-        self.asked.append(question)
-        return self.found.get(question, recalled())
+    def __call__(self, variants: Sequence[Variant], round: int) -> list[Recalled]:
+        self.asked.extend(variant.text for variant in variants)
+        return [self.found.get(variant.text, recalled()) for variant in variants]
 
 
 def run(planner: Scripted, look_up: LookUps, limits: Limits = LIMITS) -> tuple[list[MultiHopStep], Recursion]:
@@ -181,3 +181,18 @@ def test_a_round_adds_eight_new_candidates_and_two_of_one_parent() -> None:
     assert "one parent" in dropped["a2"]
     assert "new candidates" in dropped["b6"]
     assert set(state.chunks) == {c.chunk_id for c in state.pool}
+
+
+def test_a_round_may_look_up_several_variants_and_unites_what_they_find() -> None:
+    plan = replace(go_on("q2 and q3", "x", "y"), variants=(Variant("q2"), Variant("q3")))
+    look_up = LookUps({
+        "q1": recalled(hit("a")),
+        "q2": recalled(hit("c", 0.3), hit("d", 0.2)),
+        "q3": recalled(hit("d", 0.6, route="l2"), hit("a", 0.1)),
+    })  # fmt: skip
+    planner = Scripted([plan, ENOUGH])
+    steps, state = run(planner, look_up)
+    assert look_up.asked == ["q1", "q2", "q3"]
+    assert (steps[1].sub_question, steps[1].query, steps[1].new_chunks) == ("q2 and q3", "q2 | q3", 2)
+    assert [(c.chunk_id, c.score) for c in state.pool] == [("d", 0.6), ("a", 0.5), ("c", 0.3)]
+    assert len(planner.seen[1].history) == 3
