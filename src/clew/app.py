@@ -9,7 +9,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -34,6 +34,7 @@ from clew.retrieval.model_planner import ModelPlanner
 from clew.retrieval.pipeline import RetrievalRequest, RetrievalResult, Retriever
 from clew.retrieval.planners import Planner
 from clew.retrieval.recall import SearchedKb
+from clew.retrieval.rewriting import Turn
 from clew.storage.base import Conversation, Message, NewFile
 from clew.storage.originals import FolderOriginals
 from clew.storage.records import SqlRecords
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS = 0.1
 _TITLE_CHARACTERS = 60
+_HISTORY_MESSAGES = 8
 
 
 ModelProgress = Callable[[float, str], None]
@@ -174,7 +176,7 @@ class Clew:
     @cached_property
     def retriever(self) -> Retriever:
         """The read flow."""
-        return Retriever(self.records, self.index, self._decide, self._planner)
+        return Retriever(self.records, self.index, self._decide, self._planner, rewriter=self.enrichment)
 
     def _planner(self, kbs: Sequence[SearchedKb], scope: Scope) -> Planner:
         recursion = kbs[0].settings.recursion
@@ -408,7 +410,8 @@ class Clew:
         if conversation_id is None:
             conversation_id = self.create_conversation(_title_of(question), kb_ids).conversation_id
         else:
-            self.records.get_conversation(conversation_id)
+            history = tuple(map(_turn, self.messages(conversation_id)[-_HISTORY_MESSAGES:]))
+            request = replace(request, history=history)
         self.records.add_message(Message(_new_id("m"), conversation_id, "user", request.question.strip(), _now()))
         message = Message(_new_id("m"), conversation_id, "assistant", "", _now(), "streaming")
         self.records.add_message(message)
@@ -668,6 +671,10 @@ def _with_ids(events: Iterator[AnswerEvent], ids: Mapping[str, str]) -> Iterator
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _turn(message: Message) -> Turn:
+    return Turn("user" if message.role == "user" else "assistant", message.content)
 
 
 def _title_of(question: str) -> str:

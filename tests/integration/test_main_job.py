@@ -102,6 +102,14 @@ def test_a_model_writes_the_answer_and_unknown_citations_are_dropped(tmp_path: P
     assert "2,850 kilometres" in prompt
 
 
+def test_a_follow_up_question_is_understood_from_the_conversation(clew: Clew, kb: str) -> None:
+    first = next(iter(clew.ask("How long is the Danube?", kbs=[kb])))
+    events = list(clew.ask("What about the Rhine?", kbs=[kb], conversation_id=first.data["conversation_id"]))
+    assert events[0].data["rewritten"] == "How long is the Rhine?"
+    assert len(clew.messages(first.data["conversation_id"])) == 4
+    assert clew.search("What about the Rhine?", kbs=[kb]).trace.rewritten == "What about the Rhine?"
+
+
 def test_search_restricts_to_files_and_sections(clew: Clew, kb: str) -> None:
     files = {file.name: file.file_id for file in clew.list_files(kb)}
     only = clew.search("成都", kbs=[kb], files=[files["rivers.md"]])

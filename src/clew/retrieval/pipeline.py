@@ -13,10 +13,12 @@ from typing import cast
 
 from clew.config import Settings
 from clew.errors import InputError
+from clew.models.base import ChatModel
 from clew.retrieval.context import ContextLimits, build_context
 from clew.retrieval.planners import Planner, Variant
 from clew.retrieval.recall import Recall, Recalled, SearchedKb, make_queries, make_query
 from clew.retrieval.recursion import Limits, Recursion, run_rounds
+from clew.retrieval.rewriting import Turn, rewrite
 from clew.storage.base import Records, SearchIndex
 from clew.text.entities import extract_entities
 from clew.text.names import fold_name
@@ -45,6 +47,8 @@ class RetrievalRequest:
     kbs: tuple[SearchedKb, ...]
     scope: Scope
     mode: RetrievalMode = "auto"
+    history: tuple[Turn, ...] = ()
+    """Earlier messages of the conversation, oldest first; the question is rewritten to stand without them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +92,14 @@ class Retriever:
         decide: Decide,
         make_planner: MakePlanner,
         rerank: Rerank | None = None,
+        rewriter: ChatModel | None = None,
     ) -> None:
         self._records = records
         self._recall = Recall(records, index)
         self._decide = decide
         self._make_planner = make_planner
         self._rerank = rerank
+        self._rewriter = rewriter
 
     def retrieve(self, request: RetrievalRequest) -> RetrievalResult:
         """Evidence for the question, without following the events; raises as :meth:`stream` does."""
@@ -112,6 +118,7 @@ class Retriever:
         question = _checked(request.question)
         trace = RetrievalTrace(question=question, rewritten=question)
         with trace.timed("total"):
+            question = self._rewritten(question, request.history, trace)
             with trace.timed("encode"):
                 queries = [(kb, make_query(question, kb)) for kb in request.kbs]
             with trace.timed("route"):
@@ -138,6 +145,17 @@ class Retriever:
         trace.chunks = len(recalled.candidates)
         yield _done_event(trace)
         return RetrievalResult(self._hits(recalled), evidence, trace, queries[0][1])
+
+    def _rewritten(self, question: str, history: Sequence[Turn], trace: RetrievalTrace) -> str:
+        if not history:
+            return question
+        with trace.timed("rewrite"):
+            result = rewrite(question, history, self._rewriter)
+        trace.rewritten = result.question
+        trace.usage = trace.usage + result.usage
+        if result.failure:
+            trace.degraded.append(f"rewriting: {result.failure}")
+        return result.question
 
     def _single(
         self, question: str, recalled: Recalled, trace: RetrievalTrace
