@@ -45,10 +45,9 @@ def _widest_stretch(rows: Sequence[Row]) -> tuple[int, int, float] | None:
         for index in range(len(rows) + 1):
             if index < len(rows) and not _crosses(rows[index], gutter):
                 continue
-            if index - start >= _MIN_ROWS and (best is None or index - start > best[1] - best[0]):
-                first, last = _trimmed(rows, start, index, gutter)
-                if last - first >= _MIN_ROWS and _two_columns(rows[first:last], gutter):
-                    best = (first, last, gutter)
+            longest = index - start >= _MIN_ROWS and (best is None or index - start > best[1] - best[0])
+            if longest and _two_columns(rows[start:index], gutter):
+                best = (start, index, gutter)
             start = index + 1
     return best
 
@@ -81,13 +80,6 @@ def _tight(row: Row, gutter: float) -> bool:
     left = [w for w in row.words if w.x1 <= gutter + 1]
     right = [w for w in row.words if w.x0 >= gutter - 1]
     return bool(left and right) and right[0].x0 - left[-1].x1 < 0.6 * right[0].size
-
-
-def _trimmed(rows: Sequence[Row], start: int, end: int, gutter: float) -> tuple[int, int]:
-    """The stretch without rows at its ends that stand on one side only because they are short titles."""
-    while start < end and not _both(rows[start], gutter) and not _both(rows[min(start + 1, end - 1)], gutter):
-        start += 1
-    return start, end
 
 
 def _both(row: Row, gutter: float) -> bool:

@@ -171,7 +171,7 @@ def _from_outline(known: _Pages, outline: Sequence[OutlineEntry], found: dict[Po
         if len(title) < 2 or title.isdigit():
             continue
         for page in (entry.page, entry.page + 1, entry.page - 1):
-            span = known.find(page, title, prefix=True)
+            span = known.find(page, title, prefix=True) or known.find_entry(page, entry.title, lambda _: False)
             if span is not None and is_heading_like(text := known.text(page, span)) and not _CAPTION.match(text):
                 _take(known, page, span, found, entry.depth if deep else None)
                 break

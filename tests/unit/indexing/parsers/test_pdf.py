@@ -238,3 +238,9 @@ def test_what_cannot_be_read_fails_with_a_reason() -> None:
         parse(pdf(PdfPage()), "empty.pdf")
     with pytest.raises(FileFailedError, match="scans"):
         parse(pdf(PdfPage().image(0, 0, 595, 842)), "scan.pdf")
+
+
+def test_bookmarks_without_the_number_of_their_heading_are_matched() -> None:
+    page = PdfPage().text(72, 80, "2.3. Statistical analyses").lines(72, 110, *PROSE)
+    parsed = parse(pdf(page, outline=[("Statistical analyses", 0)]), "a.pdf")
+    assert [b.text for b in blocks(parsed, BlockType.HEADING)] == ["2.3. Statistical analyses"]
