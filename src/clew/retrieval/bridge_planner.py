@@ -86,6 +86,7 @@ class BridgePlanner:
         self._versions: dict[str, int] = {}
         self._allowed: dict[str, bool] = {}
         self._folded: dict[str, str] = {}
+        self._relations: dict[tuple[str, int], float] = {}
         self._extracted: dict[str, list[Entity]] = {}
 
     def begin(self, queries: Mapping[str, Query]) -> Mapping[str, Sequence[Posting]]:
@@ -141,7 +142,8 @@ class BridgePlanner:
     def evidence(self, situation: Situation) -> Evidence:
         """Passages of the pool and those they link to, with their features' values."""
         pool = [c.chunk_id for c in situation.pool]
-        evidence = Evidence(comparison=len(self._question) > 1 and bool(_COMPARISON.search(situation.question)))
+        comparison = len(self._question) > 1 and bool(_COMPARISON.search(situation.question))
+        evidence = Evidence(comparison=comparison, relations=self._relations)
         files = {c.chunk_id: (c.kb_id, c.file_id) for c in situation.pool}
         for candidate in situation.pool:
             for mention in self._mentions_of(candidate.chunk_id, situation):

@@ -104,6 +104,8 @@ class Evidence:
     links: dict[str, list[Link]] = field(default_factory=dict)
     """By the chunk that they lead to."""
     comparison: bool = False
+    relations: dict[tuple[str, int], float] = field(default_factory=dict)
+    """Overlap around each mention, by chunk and place; kept from round to round."""
     first: dict[str, float] = field(default_factory=dict)
     """Of the passages in the evidence: the probability that the model ``first`` gives."""
 
@@ -207,7 +209,10 @@ def entity_features(
     rows = []
     for passage, name, start, end in entities:
         first = evidence.first[passage.chunk_id]
-        overlap = relation(passage.text, start, end, terms)
+        place = (passage.chunk_id, start)
+        if place not in evidence.relations:
+            evidence.relations[place] = relation(passage.text, start, end, terms)
+        overlap = evidence.relations[place]
         rows.append([first, overlap, first * overlap, math.sqrt(len(name.split())), passage.dense])
     return np.asarray(rows, np.float32).reshape(len(rows), len(ENTITY))
 
@@ -218,7 +223,10 @@ def link_up(evidence: Evidence, pool: Sequence[str], terms: frozenset[str]) -> N
     for chunk_id in pool:
         source = evidence.passages[chunk_id]
         for mention in source.mentions:
-            overlap = relation(source.text, mention.start, mention.end, terms)
+            place = (chunk_id, mention.start)
+            if place not in evidence.relations:
+                evidence.relations[place] = relation(source.text, mention.start, mention.end, terms)
+            overlap = evidence.relations[place]
             for target in mention.targets:
                 if target.chunk_id != chunk_id:
                     link = Link(chunk_id, mention.quality, overlap)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from clew.storage.base import Records
@@ -54,8 +54,14 @@ class KbNames:
                 for chunk_id in chunk_ids:
                     self._names.setdefault(chunk_id, set()).add(name)
 
+        self._beginnings = {name[:2] for name in self._targets if not name.isascii()}
+
     def __contains__(self, name: str) -> bool:
         return name in self._targets
+
+    def begins(self, characters: str) -> bool:
+        """Whether a Chinese name begins with these two characters."""
+        return characters in self._beginnings
 
     def targets(self, name: str) -> Sequence[Target]:
         """Chunks that are about ``name``."""
@@ -120,15 +126,18 @@ class Walk:
         ``capitals``: as in :func:`clew.text.names.find_names`.
         """
 
-        def known(name: str) -> bool:
-            return name not in ignore and any(name in kb for kb in self._kbs)
-
-        return list(self._mentions(text, known, allowed, capitals))
-
-    def _mentions(
-        self, text: str, known: Callable[[str], bool], allowed: Callable[[Target], bool], capitals: bool
-    ) -> Iterator[Mention]:
-        for span in find_names(text, known, capitals=capitals):
+        single = self._kbs[0] if len(self._kbs) == 1 else None
+        known = single.__contains__ if single else self._known
+        begins = single.begins if single else self._begins
+        found = []
+        for span in find_names(text, known, capitals=capitals, begins=begins):
             targets = tuple(t for kb in self._kbs for t in kb.targets(span.name) if allowed(t))
-            if 0 < len(targets) <= MAX_TARGETS:
-                yield Mention(span.name, span.start, span.end, targets)
+            if span.name not in ignore and 0 < len(targets) <= MAX_TARGETS:
+                found.append(Mention(span.name, span.start, span.end, targets))
+        return found
+
+    def _known(self, name: str) -> bool:
+        return any(name in kb for kb in self._kbs)
+
+    def _begins(self, characters: str) -> bool:
+        return any(kb.begins(characters) for kb in self._kbs)

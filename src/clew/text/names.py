@@ -90,13 +90,16 @@ class _Token:
     """Whether a name may begin here: a capital, a digit."""
 
 
-def find_names(text: str, known: Callable[[str], bool], *, capitals: bool = True) -> list[NameSpan]:
+def find_names(
+    text: str, known: Callable[[str], bool], *, capitals: bool = True, begins: Callable[[str], bool] = lambda _: True
+) -> list[NameSpan]:
     """Names in ``text`` for which ``known`` is true, the longest first where they overlap, in order of appearance.
 
     ``capitals``: a name in Latin script has to begin with a capital or a digit, as names in running text do; without
-    it any run of words may be one. Single common words are never names.
+    it any run of words may be one. Single common words are never names. ``begins`` may say of two characters whether
+    any Chinese name begins with them, which spares looking for longer ones.
     """
-    spans = [*_latin(text, known, capitals), *_han(text, known)]
+    spans = [*_latin(text, known, capitals), *_han(text, known, begins)]
     taken = bytearray(len(text))
     kept: list[NameSpan] = []
     for span in sorted(spans, key=lambda s: (s.start - s.end, s.start)):
@@ -125,7 +128,7 @@ def _token(match: re.Match[str]) -> _Token:
     return _Token(fold_name(word), match.start(), match.end(), word[0].isupper() or word[0].isdigit())
 
 
-def _han(text: str, known: Callable[[str], bool]) -> Iterator[NameSpan]:
+def _han(text: str, known: Callable[[str], bool], begins: Callable[[str], bool]) -> Iterator[NameSpan]:
     for match in _MIXED.finditer(text):
         run, offset = match[0], match.start()
         if not _HAN.search(run):
@@ -133,7 +136,8 @@ def _han(text: str, known: Callable[[str], bool]) -> Iterator[NameSpan]:
         plain = [i for i, ch in enumerate(run) if ch not in "·•"]
         letters = "".join(run[i] for i in plain).casefold()
         for first in range(len(letters)):
-            if first and letters[first].isascii() and letters[first - 1].isascii():
+            inside_word = first > 0 and letters[first].isascii() and letters[first - 1].isascii()
+            if inside_word or not begins(letters[first : first + 2]):
                 continue
             for length in range(2, min(MAX_CHARACTERS, len(letters) - first) + 1):
                 name = letters[first : first + length]
