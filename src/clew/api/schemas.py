@@ -88,6 +88,7 @@ class File(_Out):
     title: str
     media_type: str = Field(examples=["application/pdf"])
     size: int = Field(description="Bytes of the original.")
+    content_hash: str = Field(description="SHA-256 of the original, as hexadecimal digits.")
     status: Literal["processing", "completed", "failed"]
     reason: str = Field(description="Why the file failed, in words a person understands.")
     source_path: str = Field(description="Where a folder ingest found it; empty for an upload.")

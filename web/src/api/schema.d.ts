@@ -731,6 +731,11 @@ export interface components {
          */
         File: {
             /**
+             * Content Hash
+             * @description SHA-256 of the original, as hexadecimal digits.
+             */
+            content_hash: string;
+            /**
              * Counts
              * @description blocks, sections, parents, children
              */
