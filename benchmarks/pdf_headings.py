@@ -27,7 +27,7 @@ from clew.errors import ClewError
 from clew.indexing.parsers.pdf import parse
 from clew.indexing.sections import build_sections
 
-FOLDERS = ("zh_finance", "en_finance", "section_tree", "zh_misc")
+FOLDERS = ("zh_finance", "en_finance", "section_tree")
 ENTRY = re.compile(
     r"^(?P<title>\S.*?)[\s.．·…⋯_]*\s[\s.．·…⋯_]*(?P<page>\d{1,3})$|^(?P<t2>.*?)[.．·…⋯]{3,}\s*(?P<p2>\d{1,3})$"
 )

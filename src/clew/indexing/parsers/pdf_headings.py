@@ -273,7 +273,8 @@ def _looks_like_heading(rows: Sequence[Row], index: int, size: float, complete: 
     large = row.size > 1.12 * size
     if rank is not None and rank <= 5:
         return row.bold or large or _alone(rows, index)
-    return large or (row.bold and _alone(rows, index))
+    before_text = index + 1 < len(rows) and not rows[index + 1].italic
+    return large or ((row.bold or (row.italic and before_text)) and _alone(rows, index))
 
 
 def _alone(rows: Sequence[Row], index: int) -> bool:
