@@ -25,7 +25,8 @@ from pathlib import Path
 import numpy as np
 
 from clew.storage.base import IndexEntry, IndexFilter
-from clew.storage.search.qdrant import QdrantEdgeIndex, SearchParameters
+from clew.storage.search.collection import SearchParameters
+from clew.storage.search.qdrant import QdrantEdgeIndex
 from clew.types import FloatArray, Representation
 
 KB = "benchmark"

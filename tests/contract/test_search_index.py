@@ -17,7 +17,8 @@ import pytest
 
 from clew.errors import StorageError
 from clew.storage.base import IndexEntry, IndexFilter, Posting, SearchIndex
-from clew.storage.search.qdrant import QdrantEdgeIndex, SearchParameters
+from clew.storage.search.collection import SearchParameters
+from clew.storage.search.qdrant import QdrantEdgeIndex
 from clew.types import FloatArray, Representation
 
 DIMENSION = 16

@@ -21,9 +21,9 @@ import os
 import shutil
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote, unquote
@@ -34,95 +34,14 @@ import qdrant_edge as edge
 from clew.errors import ClewError, StorageBusyError, StorageError, StorageFullError
 from clew.storage.base import IndexEntry, IndexFilter, Posting
 from clew.storage.search import filters
-from clew.storage.search.shard import GraphParameters, Shard, refuse_when_full, replace_text
+from clew.storage.search.collection import Collection, SearchParameters
+from clew.storage.search.shard import Shard, refuse_when_full, replace_text
 from clew.types import FloatArray, Representation
 
 logger = logging.getLogger(__name__)
 
 _PATIENCE = 0.5
 """Seconds between two looks at a collection that is being written to."""
-
-
-@dataclass(frozen=True, slots=True)
-class SearchParameters:
-    """How vectors are searched, and when graphs are built; chosen by ``benchmarks/search_index.py``."""
-
-    graph: GraphParameters = field(default_factory=GraphParameters)
-    ef: int = 512
-    """Candidates that a walk of the graph considers; at least twice the limit."""
-    oversampling: float = 2.0
-    """Finds of the graph that are ranked anew by the stored vectors, in multiples of the limit."""
-    exact_up_to: int = 50_000
-    """Collections of no more vectors than this are scanned exactly …"""
-    exact_up_to_filtered: int = 150_000
-    """… and so are filters that admit no more than this. Under wider ones the graph is walked by ACORN (two steps at a
-    time past what the filter hides), else it falls apart and half a scope costs six points of recall."""
-    rebuild_from: int = 5_000
-    """Changed points of a shard that make a rebuild worthwhile …"""
-    rebuild_share: float = 0.25
-    """… where they are also this share of all its points."""
-    rebuild_after: float = 5.0
-    """Seconds without a write before a rebuild begins in the background, so that one upload causes one rebuild."""
-    rebuild_at: int = 50_000
-    """Changed points of a shard with which a rebuild no longer waits for a quiet moment."""
-    min_free_bytes: int = 256 * 2**20
-    """Room that must be left on the device by every write; the engine takes it in pieces of 32 MB."""
-
-    def edge_parameters(self, limit: int, admitted: int, *, filtered: bool, exact: bool | None) -> edge.SearchParams:
-        """The engine's parameters of a search that may see ``admitted`` vectors."""
-        if exact is None:
-            exact = admitted <= (self.exact_up_to_filtered if filtered else self.exact_up_to)
-        return edge.SearchParams(
-            exact=exact,
-            hnsw_ef=max(self.ef, 2 * limit),
-            quantization=edge.QuantizationSearchParams(rescore=True, oversampling=self.oversampling),
-            acorn=edge.AcornSearchParams(enable=filtered, max_selectivity=0.98),
-        )
-
-
-class _Collection:
-    """A knowledge base's folder and its open shards."""
-
-    def __init__(self, folder: Path, parameters: SearchParameters) -> None:
-        self.folder = folder
-        self._parameters = parameters
-        self.dimension = int(json.loads((folder / "kb.json").read_text(encoding="utf-8"))["dimension"])
-        self._lock = threading.Lock()
-        self._shards: dict[Representation, Shard] = {}
-        for representation in Representation:
-            if (folder / representation).is_dir():
-                self._shards[representation] = self._opened(folder / representation)
-        self.last_write = time.monotonic()
-        self.closed = False
-
-    def _opened(self, folder: Path) -> Shard:
-        return Shard(folder, min_free_bytes=self._parameters.min_free_bytes)
-
-    def shard(self, representation: Representation) -> Shard | None:
-        return self._shards.get(representation)
-
-    def shards(self) -> list[tuple[Representation, Shard]]:
-        return list(self._shards.items())
-
-    def made_shard(self, representation: Representation) -> Shard:
-        with self._lock:
-            if self.closed:
-                raise StorageError(f"The search index in {self.folder} was closed or deleted while it was written to.")
-            if representation not in self._shards:
-                folder = self.folder / representation
-                new = self.folder / f".new-{representation}"
-                shutil.rmtree(new, ignore_errors=True)
-                dimension = 0 if representation is Representation.BM25 else self.dimension
-                Shard.create(new, dimension=dimension, graph=self._parameters.graph)
-                new.rename(folder)
-                self._shards[representation] = self._opened(folder)
-            return self._shards[representation]
-
-    def close(self) -> None:
-        with self._lock:
-            self.closed = True
-            for _, shard in self.shards():
-                shard.close()
 
 
 class QdrantEdgeIndex:
@@ -134,7 +53,7 @@ class QdrantEdgeIndex:
         self._root = root
         self._parameters = parameters or SearchParameters()
         self._lock = threading.Lock()
-        self._collections: dict[str, _Collection] = {}
+        self._collections: dict[str, Collection] = {}
         try:
             root.mkdir(parents=True, exist_ok=True)
             self._lock_file = _locked(root / "lock")
@@ -171,16 +90,17 @@ class QdrantEdgeIndex:
 
     def drop(self, kb_id: str) -> None:
         """See :class:`~clew.storage.base.SearchIndex`."""
-        with self._guarded(f"delete the search index of {kb_id}"), self._lock:
-            collection = self._collections.pop(kb_id, None)
-            if collection is not None:
-                collection.close()
-            folder = self._folder(kb_id)
-            if folder.exists():
-                dropped = self._root / f".drop-{folder.name}"
-                shutil.rmtree(dropped, ignore_errors=True)
+        folder = self._folder(kb_id)
+        dropped = self._root / f".drop-{folder.name}-{uuid.uuid4().hex}"
+        with self._guarded(f"delete the search index of {kb_id}"):
+            with self._lock:
+                collection = self._collections.pop(kb_id, None)
+                if collection is not None:
+                    collection.close()
+                if not folder.exists():
+                    return
                 folder.rename(dropped)
-                shutil.rmtree(dropped)
+            shutil.rmtree(dropped)
 
     # --- writing -------------------------------------------------------------------------------------------
 
@@ -199,7 +119,8 @@ class QdrantEdgeIndex:
                     points.setdefault(representation, {})[point[0]] = point
             for representation, by_id in points.items():
                 collection.made_shard(representation).upsert(list(by_id.values()))
-        self._written(collection)
+        collection.last_write = time.monotonic()
+        self._wake.set()
 
     def delete(self, kb_id: str, file_id: str, *, keep_version: int | None = None) -> None:
         """See :class:`~clew.storage.base.SearchIndex`."""
@@ -209,7 +130,8 @@ class QdrantEdgeIndex:
         with self._guarded(f"delete entries of the search index of {kb_id}"):
             for _, shard in collection.shards():
                 shard.delete(filters.file_filter(file_id, keep_version=keep_version))
-        self._written(collection)
+        collection.last_write = time.monotonic()
+        self._wake.set()
 
     # --- searching -----------------------------------------------------------------------------------------
 
@@ -346,18 +268,18 @@ class QdrantEdgeIndex:
     def _folder(self, kb_id: str) -> Path:
         return self._root / _folder_name(kb_id)
 
-    def _opened(self, kb_id: str) -> _Collection | None:
+    def _opened(self, kb_id: str) -> Collection | None:
         if self._lock_file.closed or self._stop.is_set():
             raise StorageError(f"The search index in {self._root} is closed; open it again.")
         if kb_id not in self._collections:
             folder = self._folder(kb_id)
             if not (folder / "kb.json").is_file():
                 return None
-            self._collections[kb_id] = _Collection(folder, self._parameters)
+            self._collections[kb_id] = Collection(folder, self._parameters)
             self._wake.set()
         return self._collections[kb_id]
 
-    def _collection(self, kb_id: str) -> _Collection | None:
+    def _collection(self, kb_id: str) -> Collection | None:
         with self._guarded(f"open the search index of {kb_id}"), self._lock:
             return self._opened(kb_id)
 
@@ -377,25 +299,11 @@ class QdrantEdgeIndex:
                 raise
             raise _translated(error, action) from error
 
-    def _written(self, collection: _Collection) -> None:
-        collection.last_write = time.monotonic()
-        self._wake.set()
-
-    def _rebuild(self, collection: _Collection, wanted: Callable[[Shard], bool]) -> None:
+    def _rebuild(self, collection: Collection, wanted: Callable[[Shard], bool]) -> None:
         for representation, shard in collection.shards():
             if wanted(shard):
                 with self._guarded(f"build the {representation} index in {collection.folder}"):
                     shard.rebuild()
-
-    def _worthwhile(self, shard: Shard) -> bool:
-        parameters = self._parameters
-        return shard.changes >= parameters.rebuild_from and (
-            shard.changes >= parameters.rebuild_share * shard.count(exact=False)
-        )
-
-    def _due(self, collection: _Collection) -> bool:
-        quiet = time.monotonic() - collection.last_write >= self._parameters.rebuild_after
-        return quiet or any(shard.changes >= self._parameters.rebuild_at for _, shard in collection.shards())
 
     def _build_in_background(self) -> None:
         while not self._stop.is_set():
@@ -405,10 +313,10 @@ class QdrantEdgeIndex:
                 collections = list(self._collections.values())
             for collection in collections:
                 try:
-                    if not any(self._worthwhile(shard) for _, shard in collection.shards()):
+                    if not any(collection.worthwhile(shard) for _, shard in collection.shards()):
                         continue
-                    if self._due(collection):
-                        self._rebuild(collection, self._worthwhile)
+                    if collection.due():
+                        self._rebuild(collection, collection.worthwhile)
                     elif not self._stop.wait(_PATIENCE):
                         self._wake.set()
                 except ClewError as error:

@@ -12,7 +12,8 @@ import pytest
 
 from clew.errors import StorageBusyError, StorageError, StorageFullError
 from clew.storage.base import IndexEntry, IndexFilter
-from clew.storage.search.qdrant import QdrantEdgeIndex, SearchParameters
+from clew.storage.search.collection import SearchParameters
+from clew.storage.search.qdrant import QdrantEdgeIndex
 from clew.types import Representation
 
 L2 = Representation.L2

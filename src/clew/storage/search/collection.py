@@ -1,0 +1,113 @@
+"""How the embedded index searches and builds, and one knowledge base's part of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import qdrant_edge as edge
+
+from clew.errors import StorageError
+from clew.storage.search.shard import GraphParameters, Shard
+from clew.types import Representation
+
+
+@dataclass(frozen=True, slots=True)
+class SearchParameters:
+    """How vectors are searched, and when graphs are built; chosen by ``benchmarks/search_index.py``."""
+
+    graph: GraphParameters = field(default_factory=GraphParameters)
+    ef: int = 512
+    """Candidates that a walk of the graph considers; at least twice the limit."""
+    oversampling: float = 2.0
+    """Finds of the graph that are ranked anew by the stored vectors, in multiples of the limit."""
+    exact_up_to: int = 50_000
+    """Collections of no more vectors than this are scanned exactly …"""
+    exact_up_to_filtered: int = 150_000
+    """… and so are filters that admit no more than this. Under wider ones the graph is walked by ACORN (two steps at a
+    time past what the filter hides), else it falls apart and half a scope costs six points of recall."""
+    rebuild_from: int = 5_000
+    """Changed points of a shard that make a rebuild worthwhile …"""
+    rebuild_share: float = 0.25
+    """… where they are also this share of all its points."""
+    rebuild_after: float = 5.0
+    """Seconds without a write before a rebuild begins in the background, so that one upload causes one rebuild."""
+    rebuild_at: int = 50_000
+    """Changed points of a shard with which a rebuild no longer waits for a quiet moment."""
+    min_free_bytes: int = 256 * 2**20
+    """Room that must be left on the device by every write; the engine takes it in pieces of 32 MB."""
+
+    def edge_parameters(self, limit: int, admitted: int, *, filtered: bool, exact: bool | None) -> edge.SearchParams:
+        """The engine's parameters of a search that may see ``admitted`` vectors."""
+        if exact is None:
+            exact = admitted <= (self.exact_up_to_filtered if filtered else self.exact_up_to)
+        return edge.SearchParams(
+            exact=exact,
+            hnsw_ef=max(self.ef, 2 * limit),
+            quantization=edge.QuantizationSearchParams(rescore=True, oversampling=self.oversampling),
+            acorn=edge.AcornSearchParams(enable=filtered, max_selectivity=0.98),
+        )
+
+
+class Collection:
+    """A knowledge base's folder and its open shards."""
+
+    def __init__(self, folder: Path, parameters: SearchParameters) -> None:
+        self.folder = folder
+        self._parameters = parameters
+        self.dimension = int(json.loads((folder / "kb.json").read_text(encoding="utf-8"))["dimension"])
+        self._lock = threading.Lock()
+        self._shards: dict[Representation, Shard] = {}
+        for representation in Representation:
+            if (folder / representation).is_dir():
+                self._shards[representation] = self._opened(folder / representation)
+        self.last_write = time.monotonic()
+        self.closed = False
+
+    def _opened(self, folder: Path) -> Shard:
+        return Shard(folder, min_free_bytes=self._parameters.min_free_bytes)
+
+    def shard(self, representation: Representation) -> Shard | None:
+        """The representation's shard, where something was written to it."""
+        return self._shards.get(representation)
+
+    def shards(self) -> list[tuple[Representation, Shard]]:
+        """All shards that there are."""
+        return list(self._shards.items())
+
+    def made_shard(self, representation: Representation) -> Shard:
+        """The representation's shard, made where there is none."""
+        with self._lock:
+            if self.closed:
+                raise StorageError(f"The search index in {self.folder} was closed or deleted while it was written to.")
+            if representation not in self._shards:
+                folder = self.folder / representation
+                new = self.folder / f".new-{representation}"
+                shutil.rmtree(new, ignore_errors=True)
+                dimension = 0 if representation is Representation.BM25 else self.dimension
+                Shard.create(new, dimension=dimension, graph=self._parameters.graph)
+                new.rename(folder)
+                self._shards[representation] = self._opened(folder)
+            return self._shards[representation]
+
+    def worthwhile(self, shard: Shard) -> bool:
+        """Whether so much of a shard changed that building its indexes pays."""
+        return shard.changes >= self._parameters.rebuild_from and (
+            shard.changes >= self._parameters.rebuild_share * shard.count(exact=False)
+        )
+
+    def due(self) -> bool:
+        """Whether nobody writes just now, or it cannot wait."""
+        quiet = time.monotonic() - self.last_write >= self._parameters.rebuild_after
+        return quiet or any(shard.changes >= self._parameters.rebuild_at for _, shard in self.shards())
+
+    def close(self) -> None:
+        """Close all shards; nothing is made any more."""
+        with self._lock:
+            self.closed = True
+            for _, shard in self.shards():
+                shard.close()
