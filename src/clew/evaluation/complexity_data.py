@@ -19,11 +19,12 @@ FAMILIES = {
     "MuSiQue-train": "MuSiQue",
     "NQ-open-dev": "NQ",
     "AmbigQA-train (NQ)": "NQ",
+    "SQuAD2": "SQuAD",
+    "XQuAD-en": "SQuAD",
+    "ChineseSQuAD (machine-translated)": "SQuAD-zh",
+    "XQuAD-zh": "SQuAD-zh",
 }
 """Sources of one making; they are left out together."""
-
-MULTI_HOP_SETS = frozenset({"HotpotQA-dev", "2WikiMultihopQA-dev", "MuSiQue", "MultiHop-RAG"})
-"""Families whose passages serve the evaluation of retrieval."""
 
 _MULTI_TYPES = {
     "rgb_zh": {"integration"},
@@ -78,8 +79,9 @@ def _all(data: Path) -> Iterator[LabelledQuestion]:
     for name, (source, language) in _RETRIEVAL_SETS.items():
         for row in _rows(data / "retrieval" / f"{name}.queries.jsonl.gz"):
             multi = row["type"] in _MULTI_TYPES.get(name, {row["type"]} if name == "multihop_rag_facts" else set())
+            family = FAMILIES.get(source, source)
             if multi or name not in _SINGLE_TYPES or row["type"] in _SINGLE_TYPES[name]:
-                yield LabelledQuestion(row["question"], multi, source, source, language)
+                yield LabelledQuestion(row["question"], multi, source, family, language)
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:

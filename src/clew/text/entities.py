@@ -42,7 +42,7 @@ _CAPITALISED = rf"(?:(?:[A-Z]\.){{2,}}|[a-z]?[{_UPPER}]\w*(?:(?:['’](?!s\b)|[-
 _NUMBER = r"(?!(?:1[5-9]|20)\d\d\b)\d[\w.\-]*"
 _INNER = r"(?:of|the|de|van|von|der|den|la|le|du|del|di|da|dos|al|el|bin|ibn|&|y|et)"
 _ENGLISH_NAME = re.compile(
-    rf"(?<![\w]){_CAPITALISED}(?:,? (?=[JS]r\.))?(?:(?: {_INNER}){{0,2}} (?:{_CAPITALISED}|{_NUMBER}))*"
+    rf"(?<![\w\-]){_CAPITALISED}(?:,? (?=[JS]r\.))?(?:(?: {_INNER}){{0,2}} (?:{_CAPITALISED}|{_NUMBER}))*"
 )
 _WORD = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*")
 _LOWER_CASE_LIMIT = 400
@@ -67,6 +67,7 @@ _ORGANISATION_MAX_PARTS = 6
 _NOT_NAMES_WORDS = "哪国 哪位 本国 该国 我国 全国 外国 国外 华裔 明星 亚科 地球 太阳 月亮 宝宝 高 都 于 和 明 时 那"
 _NOT_NAMES = frozenset(_NOT_NAMES_WORDS.split())
 _LATIN_IN_CHINESE = re.compile(r"[A-Za-zÀ-ſ](?:[A-Za-zÀ-ſ0-9.+\-&' ]*[A-Za-zÀ-ſ0-9+])?")
+_PERIOD = re.compile(r"(?:Q[1-4]|H[12]|FY)(?: ?\d+)?")
 _SENTENCE_END = re.compile(r"[.!?:\n]\s*[\"“(]?$")
 _RUN_LINKS = frozenset((" ", " of ", " of the ", " and "))
 _ORDINARY_ENDINGS = (
@@ -253,7 +254,7 @@ def _english(text: str) -> Iterator[Entity]:
         word = name.lower()
         if at_start and (word in EVERYDAY_WORDS or word.endswith("ly")):
             continue
-        if name == "I" or word in FUNCTION_WORDS:
+        if name == "I" or word in FUNCTION_WORDS or _PERIOD.fullmatch(name):
             continue
         yield Entity(name, "name", start, start + len(name))
 

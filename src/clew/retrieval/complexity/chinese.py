@@ -173,6 +173,7 @@ def _comparison_signals(masked: str, units: Sequence[_Unit]) -> dict[str, float]
         "compare_choice": float(bool(_CHOICE.search(masked))),
         "same": float(bool(_SAME.search(masked))),
         "trend": float(bool(_TREND.search(masked))),
+        "asks_pair": float((named or plain) and _is_short_noun_phrase(units)),
         "coordination": float(named),
         "plain_coordination": float(plain),
     }
@@ -193,6 +194,12 @@ def _coordination(masked: str, units: Sequence[_Unit]) -> tuple[bool, bool]:
 
 def _names_something(unit: _Unit) -> bool:
     return unit.tag in {"ent", "m"} or unit.text in _RELATION_SET
+
+
+def _is_short_noun_phrase(units: Sequence[_Unit]) -> bool:
+    """Whether what is joined is what is asked for (中国和美国的增速, 时间和地点), as there is hardly a verb."""
+    verbs = sum(1 for unit in units if unit.tag == "v" and unit.text not in _COPULAS)
+    return verbs <= 1 and len(units) <= 18 and not any(unit.text in {"，", ","} for unit in units[3:])
 
 
 def _logic_signals(masked: str, asked_politely: bool) -> dict[str, float]:

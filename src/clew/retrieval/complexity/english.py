@@ -63,7 +63,8 @@ _RELATIVE = re.compile(
     r"|\b(?:in|to|from|for|of|by|with|at|on) (?:which|whom|whose)\b"
 )
 _PARTICIPLE = re.compile(
-    r"\b(?:\w+ed|written|won|sung|held|set|made|built|known|shown|born|led|run) by\b"
+    r"\b(?!(?:report|mention|disclos|identifi|outlin|stat|announc|provid|highlight|describ)\w*ed)(?:\w+ed"
+    r"|written|won|sung|held|set|made|built|known|shown|born|led|run) by\b"
     r"|\b(?:located|based|born|situated|held|released|published|founded|known|featured|filmed|named"
     r"|headquartered|considered"
     r"|formed|established|introduced|used|used|played|nominated|produced) (?:in|for|as|at|on|after|to|from|with)\b"
@@ -127,6 +128,10 @@ _POLAR = re.compile(
 )
 _WH = re.compile(r"\b(?:who|what|when|where|which|how|why|whom)\b")
 _SECOND_QUESTION = re.compile(r"\band (?:\w+ )?(?:who|what|when|where|which|how|why)\b|\? \w+")
+_SPECIFIC = re.compile(
+    r"\d{2}|\bq[1-4]\b|^\w+ there (?:any|a)\b|\b(?:latest|recent|last|this) (?:quarter|year|month|report|filing)\b"
+)
+_ADVERBIAL = re.compile(r"^(?:in|for|during|at|on|since|as of|according to)\b[^,?]{3,50}, ")
 _REASON = re.compile(
     r"\b(?:why|impacts?|implications?|factors?|reasons?|affect\w*|explain|summarize|describe|outline|discuss"
     r"|indicate)\b"
@@ -184,7 +189,7 @@ def _logic_signals(masked: str) -> dict[str, float]:
         "order": float(bool(_CLAUSE_ORDER.search(masked))),
         "event_order": float(bool(_EVENT_ORDER.search(masked))),
         "reason": float(bool(_REASON.search(masked))),
-        "polar": float(bool(_POLAR.match(masked))),
+        "polar": float(bool(_POLAR.match(masked)) and not _SPECIFIC.search(masked)),
         "two_questions": float(bool(_SECOND_QUESTION.search(masked))),
         "clauses": min(len(re.findall("[,;]", masked)), 3) / 3,
         "list": float(bool(_LIST.search(masked))),
@@ -197,7 +202,8 @@ def _bridge_signals(masked: str) -> dict[str, float]:
         descriptions -= 1
     chain = len(_OF_CHAIN.findall(masked))
     relative = len(_RELATIVE.findall(masked))
-    late = _LATE_WH.search(masked) or (not _WH.search(masked[:25]) and not _POLAR.match(masked))
+    opening = _ADVERBIAL.sub("", masked)
+    late = _LATE_WH.search(opening) or (not _WH.search(opening[:25]) and not _POLAR.match(opening))
     return {
         "chain": float(bool(_POSSESSIVE.search(masked))),
         "chain_sure": float(chain > 0),

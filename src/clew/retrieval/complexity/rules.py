@@ -3,7 +3,8 @@
 Each signal has a weight ≥ 0 per language; their sum is the evidence that a question needs several look-ups. The
 evidence is mapped to [0, 1] by three fitted points, so that the thresholds of the cascade keep their meaning whatever
 the weights: up to ``low`` (score 0.15) a question with at most one entity is surely single, from ``high`` (0.75) on it
-is surely multi, and ``middle`` (0.4) divides best. Weights and points come from ``benchmarks/fit_complexity.py``.
+is surely multi, and from ``middle`` (0.4) on multi is the better guess. Weights and points come from
+``benchmarks/fit_complexity.py``.
 """
 
 from __future__ import annotations
