@@ -7,11 +7,13 @@ import socket
 import time
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from clew.errors import ServiceRefusedError, ServiceUnavailableError, SettingsError
 from clew.models.base import ComplexityClassifier
 from clew.models.classifier import HttpComplexityClassifier
+from clew.models.complexity_head import ComplexityHead, interactions
 from fakes.classifier_server import Answer, ClassifierServer, Slow, prediction
 
 FEATURES = (0.6, 0.0, 0.4, 0.5, 0.25)
@@ -23,7 +25,12 @@ def service() -> Iterator[ComplexityClassifier]:
         yield HttpComplexityClassifier(server.url, features_version="1")
 
 
-@pytest.fixture(params=["service"])
+@pytest.fixture
+def head() -> ComplexityClassifier:
+    return ComplexityHead.from_package()
+
+
+@pytest.fixture(params=["service", "head"])
 def classifier(request: pytest.FixtureRequest) -> ComplexityClassifier:
     return request.getfixturevalue(request.param)
 
@@ -112,3 +119,44 @@ class TestHttpComplexityClassifier:
         with ClassifierServer(Answer(200, prediction(0.5))) as server:
             HttpComplexityClassifier(server.url, features_version="1").predict("q", [math.nan, math.inf, 0, 0, 0])
             assert server.bodies[0]["questions"][0]["features"] == [0, 0, 0, 0, 0]
+
+
+class TestComplexityHead:
+    def test_the_vector_counts_and_its_absence_is_said(self) -> None:
+        head = ComplexityHead.from_package()
+        vector = np.zeros(384, dtype=np.float32)
+        vector[0] = 1.0
+        with_vector = head.predict("谁？", FEATURES, vector=vector)
+        without = head.predict("谁？", FEATURES)
+        assert with_vector.multi_hop_probability != without.multi_hop_probability
+        assert without.model_version == with_vector.model_version + "-features"
+
+    @pytest.mark.parametrize("features", [(), (0.1,) * 4, (0.1,) * 6])
+    def test_it_wants_five_features(self, features: tuple[float, ...]) -> None:
+        with pytest.raises(ServiceRefusedError, match="5 features"):
+            ComplexityHead.from_package().predict("q", features)
+
+    def test_a_vector_of_another_size_is_refused_by_name(self) -> None:
+        head = ComplexityHead.from_package()
+        with pytest.raises(ServiceRefusedError, match=head.embedder_name):
+            head.predict("q", FEATURES, vector=np.zeros(1024, dtype=np.float32))
+
+    @pytest.mark.parametrize("question", ["谁？", "who"])
+    def test_bridges_and_comparisons_raise_the_probability(self, question: str) -> None:
+        head = ComplexityHead.from_package()
+        plain = head.predict(question, (0, 0, 0, 0, 0.2)).multi_hop_probability
+        assert head.predict(question, (0.9, 0, 0.4, 0, 0.4)).multi_hop_probability > plain + 0.2
+        assert head.predict(question, (0, 0, 0, 0.9, 0.4)).multi_hop_probability > plain + 0.2
+
+    def test_interactions_tell_the_languages_apart(self) -> None:
+        chinese, other = (interactions(FEATURES, chinese=value) for value in (True, False))
+        assert len(chinese) == len(other)
+        assert chinese != other
+        assert chinese[:12] == other[:12]
+
+    def test_it_costs_microseconds(self) -> None:
+        head, vector = ComplexityHead.from_package(), np.ones(384, dtype=np.float32)
+        start = time.process_time()
+        for _ in range(200):
+            head.predict("who wrote hamlet", FEATURES, vector=vector)
+        assert (time.process_time() - start) / 200 < 0.001
