@@ -23,6 +23,7 @@ from clew.errors import ClewError, ConflictError, InputError, SettingsError
 from clew.indexing.pipeline import IndexingPipeline
 from clew.models.base import ChatMessage, ChatModel, ComplexityClassifier, Embedder
 from clew.models.classifier import HttpComplexityClassifier
+from clew.models.complexity_head import ComplexityHead
 from clew.models.local import embedded_embedder, onnx_embedder
 from clew.models.openai import OpenAIChatModel, OpenAIEmbedder
 from clew.retrieval.bridge_planner import BridgePlanner
@@ -158,6 +159,11 @@ class Clew:
         return HttpComplexityClassifier(
             settings.classifier_url, features_version=FEATURES_VERSION, timeout=settings.classifier_timeout
         )
+
+    @cached_property
+    def complexity_head(self) -> ComplexityHead:
+        """The in-process complexity classifier."""
+        return ComplexityHead.from_package()
 
     @property
     def jobs(self) -> IngestionJobs:
@@ -556,13 +562,16 @@ class Clew:
     def _decision(
         self, question: str, mode: RetrievalMode, settings: Settings, embed: Callable[[], FloatArray]
     ) -> ComplexityDecision:
+        # The head knows the vectors of one embedder only; with another it goes by the features.
+        known = self.embedder.name == self.complexity_head.embedder_name
         return decide(
             question,
             mode=mode,
             settings=settings.complexity,
             classifier=self.classifier,
             chat_model=self.enrichment,
-            embed_question=embed,
+            embed_question=embed if known else None,
+            head=self.complexity_head,
         )
 
     def _request(
