@@ -462,6 +462,27 @@ class Clew:
         for _, event in self.answer_events(message_id):
             yield event
 
+    def answer(
+        self,
+        question: str,
+        *,
+        kbs: Sequence[str],
+        history: Sequence[Turn] = (),
+        files: Iterable[str] | None = None,
+        sections: Iterable[SectionFilter] | None = None,
+        mode: RetrievalMode = "auto",
+        kind: KindChoice = "auto",
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+    ) -> Iterator[AnswerEvent]:
+        """The answer's events without a conversation: ``history`` (oldest first) stands in for it, nothing but the
+        decision is stored, and closing the iterator stops the answer. No terminal event; errors are raised.
+
+        ``max_tokens`` and ``temperature`` stand in for the settings of the chat model.
+        """
+        request = replace(self._request(question, kbs, files, sections, mode, kind, {}), history=tuple(history))
+        return self.answerer.limited(max_tokens, temperature).answer(request)
+
     def route(self, question: str, *, kb: str | None = None, record: bool = True) -> ComplexityDecision:
         """Whether the question needs one look-up or several, with the settings of ``kb`` where one is named.
 

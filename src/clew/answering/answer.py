@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clew.answering.citations import CitationFilter, citations_of
 from clew.answering.prompts import NO_MODEL, NOT_FOUND, QUOTES_LEAD, UNCERTAIN_NOTICE, Language, answer_messages
@@ -44,6 +44,16 @@ class Answerer:
             yield _delta(f"\n\n{notice}")
             yield AnswerEvent("notice", {"text": notice, "reason": result.trace.uncertain_reason})
         yield AnswerEvent("usage", {"tokens": to_json(usage), "retrieval_trace": to_json(result.trace)})
+
+    def limited(self, max_tokens: int | None, temperature: float | None) -> Answerer:
+        """The same with other limits of the chat model where they are given."""
+        answer, chat = self.settings.answer, self.settings.models.chat
+        if max_tokens is not None:
+            answer = answer.model_copy(update={"max_tokens": max_tokens})
+        if temperature is not None:
+            chat = chat.model_copy(update={"temperature": temperature})
+        models = self.settings.models.model_copy(update={"chat": chat})
+        return replace(self, settings=self.settings.model_copy(update={"answer": answer, "models": models}))
 
     def _quoted(self, request: RetrievalRequest, result: RetrievalResult, language: Language) -> Iterator[AnswerEvent]:
         kb = request.kbs[0]

@@ -23,8 +23,8 @@ POLL_SECONDS = 0.25
 # How long the first event may take before the response's head is sent; errors until then become an HTTP status.
 FIRST_EVENT_SECONDS = 0.25
 
-_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-_END = object()
+STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+END = object()
 
 
 def encode(event: str, data: Mapping[str, Any], number: int | None = None) -> bytes:
@@ -48,22 +48,22 @@ async def answer_stream(
     Errors that come at once (an unknown message) are raised; later ones end the stream with an ``error`` event.
     A client that goes away ends only its own stream: the answer itself goes on.
     """
-    reader = _Reader(events)
+    reader = Reader(events)
     await reader.ready(FIRST_EVENT_SECONDS)
     return StreamingResponse(
-        _answer_bytes(reader), media_type="text/event-stream", headers={**_HEADERS, **(headers or {})}
+        _answer_bytes(reader), media_type="text/event-stream", headers={**STREAM_HEADERS, **(headers or {})}
     )
 
 
 def file_stream(read: Callable[[], File], to_json: Callable[[File], Mapping[str, Any]]) -> StreamingResponse:
     """A response that streams a file's ``progress`` until it is completed or failed, then ``done`` with the file."""
-    return StreamingResponse(_file_bytes(read, to_json), media_type="text/event-stream", headers=_HEADERS)
+    return StreamingResponse(_file_bytes(read, to_json), media_type="text/event-stream", headers=STREAM_HEADERS)
 
 
-class _Reader:
+class Reader:
     """Reads a blocking iterator in a thread of its own; ``next`` can be awaited with a time-out and asked again."""
 
-    def __init__(self, items: Iterator[tuple[int, AnswerEvent]]) -> None:
+    def __init__(self, items: Iterator[Any]) -> None:
         self._items = items
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="clew-sse")
         self._pending: asyncio.Future[Any] | None = None
@@ -71,7 +71,7 @@ class _Reader:
     def _ask(self) -> asyncio.Future[Any]:
         if self._pending is None:
             loop = asyncio.get_running_loop()
-            self._pending = loop.run_in_executor(self._thread, next, self._items, _END)
+            self._pending = loop.run_in_executor(self._thread, next, self._items, END)
         return self._pending
 
     async def ready(self, seconds: float) -> None:
@@ -83,7 +83,7 @@ class _Reader:
             raise error
 
     async def next(self, seconds: float) -> Any:
-        """The next item, ``_END`` after the last, or None where ``seconds`` pass without one."""
+        """The next item, ``END`` after the last, or None where ``seconds`` pass without one."""
         pending = self._ask()
         done, _ = await asyncio.wait({pending}, timeout=seconds)
         if not done:
@@ -99,9 +99,9 @@ class _Reader:
         self._thread.shutdown(wait=False)
 
 
-async def _answer_bytes(reader: _Reader) -> AsyncIterator[bytes]:
+async def _answer_bytes(reader: Reader) -> AsyncIterator[bytes]:
     try:
-        while (item := await reader.next(HEARTBEAT_SECONDS)) is not _END:
+        while (item := await reader.next(HEARTBEAT_SECONDS)) is not END:
             if item is None:
                 yield HEARTBEAT
                 continue

@@ -62,6 +62,11 @@ def title_and_detail(error: BaseException) -> tuple[str, str]:
     return "Error", UNEXPECTED
 
 
+def status_of(error: ClewError) -> int:
+    """The HTTP status that an error has."""
+    return _kind_of(error)[0]
+
+
 def install(app: FastAPI) -> None:
     """Make every error of ``app`` a problem-details response."""
     app.add_exception_handler(ClewError, _clew_error)

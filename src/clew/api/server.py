@@ -13,7 +13,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clew import __version__
-from clew.api import page, problems, schemas
+from clew.api import openai_compat, page, problems, schemas
 from clew.api.access import MULTIPART_ROOM, BodyLimit, LocalOnly, check_bind_address
 from clew.api.routes import chat, conversations, files, kbs, search, system
 from clew.app import Clew
@@ -51,6 +51,7 @@ def create_app(clew: Clew | None, *, max_file_bytes: int = 200_000_000, page_fol
     for module in (kbs, files, search, chat, conversations, system):
         api.include_router(module.router)
     app.include_router(api)
+    app.include_router(openai_compat.router)
     page.install(app, page_folder)
     _document(app)
     return app

@@ -412,10 +412,81 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/chat/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Chat Completions
+         * @description Answer the last message from the knowledge base that `model` names.
+         */
+        post: operations["chat_completions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Models
+         * @description The knowledge bases, as models.
+         */
+        get: operations["list_models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models/{model}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Model
+         * @description One knowledge base, by name or id.
+         */
+        get: operations["get_model"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** AnswerMessage */
+        AnswerMessage: {
+            /** Content */
+            content: string;
+            /**
+             * Role
+             * @default assistant
+             * @constant
+             */
+            role: "assistant";
+        };
         /**
          * BBox
          * @description A rectangle on a page in PDF points, origin at the top left.
@@ -464,6 +535,25 @@ export interface components {
              * @default
              */
             source_path: string;
+        };
+        /** ChatCompletion */
+        ChatCompletion: {
+            /** Choices */
+            choices: components["schemas"]["CompletionChoice"][];
+            clew: components["schemas"]["Findings"];
+            /** Created */
+            created: number;
+            /** Id */
+            id: string;
+            /** Model */
+            model: string;
+            /**
+             * Object
+             * @default chat.completion
+             * @constant
+             */
+            object: "chat.completion";
+            usage: components["schemas"]["CompletionUsage"];
         };
         /**
          * ChatRequest
@@ -616,6 +706,154 @@ export interface components {
             text: string;
         };
         /**
+         * ClewExtension
+         * @description What a request may ask of Clew beyond the protocol (``extra_body`` of the official client).
+         */
+        ClewExtension: {
+            /**
+             * Files
+             * @description Read only these files.
+             */
+            files?: string[] | null;
+            /**
+             * Kbs
+             * @description Further knowledge bases beside the one that `model` names.
+             * @default []
+             */
+            kbs: string[];
+            /**
+             * Kind
+             * @default auto
+             * @enum {string}
+             */
+            kind: "auto" | "fact" | "summary";
+            /**
+             * Retrieval Mode
+             * @default auto
+             * @enum {string}
+             */
+            retrieval_mode: "auto" | "single" | "multi";
+            /**
+             * Sections
+             * @description Read only these sections.
+             */
+            sections?: components["schemas"]["SectionFilter"][] | null;
+        };
+        /** CompletionChoice */
+        CompletionChoice: {
+            /**
+             * Finish Reason
+             * @default stop
+             * @enum {string}
+             */
+            finish_reason: "stop" | "length";
+            /**
+             * Index
+             * @default 0
+             */
+            index: number;
+            /** Logprobs */
+            logprobs?: null;
+            message: components["schemas"]["AnswerMessage"];
+        };
+        /** CompletionModel */
+        CompletionModel: {
+            /**
+             * Clew
+             * @description kb_id and description of the knowledge base.
+             */
+            clew: {
+                [key: string]: unknown;
+            };
+            /** Created */
+            created: number;
+            /**
+             * Id
+             * @example annual reports
+             */
+            id: string;
+            /**
+             * Object
+             * @default model
+             * @constant
+             */
+            object: "model";
+            /**
+             * Owned By
+             * @default clew
+             */
+            owned_by: string;
+        };
+        /**
+         * CompletionRequest
+         * @description The last message of the user is the question; the messages before it are the conversation.
+         * @example {
+         *       "messages": [
+         *         {
+         *           "content": "2023年的营业收入？",
+         *           "role": "user"
+         *         }
+         *       ],
+         *       "model": "annual reports"
+         *     }
+         */
+        CompletionRequest: {
+            /**
+             * @default {
+             *       "kbs": [],
+             *       "kind": "auto",
+             *       "retrieval_mode": "auto"
+             *     }
+             */
+            clew: components["schemas"]["ClewExtension"];
+            /** Max Completion Tokens */
+            max_completion_tokens?: number | null;
+            /** Max Tokens */
+            max_tokens?: number | null;
+            /** Messages */
+            messages: components["schemas"]["RequestMessage"][];
+            /**
+             * Model
+             * @description Name or id of a knowledge base.
+             */
+            model: string;
+            /**
+             * N
+             * @description Clew gives one answer.
+             * @default 1
+             */
+            n: number | null;
+            /**
+             * Stream
+             * @default false
+             */
+            stream: boolean | null;
+            stream_options?: components["schemas"]["StreamOptions"] | null;
+            /** Temperature */
+            temperature?: number | null;
+        };
+        /**
+         * CompletionUsage
+         * @description Tokens of all language models that took part; 0 where none is configured.
+         */
+        CompletionUsage: {
+            /**
+             * Completion Tokens
+             * @default 0
+             */
+            completion_tokens: number;
+            /**
+             * Prompt Tokens
+             * @default 0
+             */
+            prompt_tokens: number;
+            /**
+             * Total Tokens
+             * @default 0
+             */
+            total_tokens: number;
+        };
+        /**
          * ComplexityDecision
          * @description Whether a question needs one look-up or several, and how that was decided (spec 3.1).
          */
@@ -678,6 +916,19 @@ export interface components {
                 [key: string]: number;
             };
         };
+        /** ContentPart */
+        ContentPart: {
+            /**
+             * Text
+             * @default
+             */
+            text: string;
+            /**
+             * Type
+             * @example text
+             */
+            type: string;
+        };
         /** Conversation */
         Conversation: {
             /** Conversation Id */
@@ -717,6 +968,17 @@ export interface components {
             message_id: string;
             /** Status */
             status: string;
+        };
+        /** ErrorBody */
+        ErrorBody: {
+            /** Code */
+            code?: string | null;
+            /** Message */
+            message: string;
+            /** Param */
+            param?: string | null;
+            /** Type */
+            type: string;
         };
         /** ErrorEvent */
         ErrorEvent: {
@@ -854,6 +1116,21 @@ export interface components {
          * @enum {string}
          */
         FileStatus: "processing" | "completed" | "failed";
+        /**
+         * Findings
+         * @description How the answer was found.
+         */
+        Findings: {
+            /**
+             * Citations
+             * @default []
+             */
+            citations: components["schemas"]["Citation"][];
+            /** Retrieval Trace */
+            retrieval_trace?: components["schemas"]["RetrievalTrace"] | null;
+            /** Uncertainty Notice */
+            uncertainty_notice?: string | null;
+        };
         /** Health */
         Health: {
             /**
@@ -1021,6 +1298,17 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** ModelList */
+        ModelList: {
+            /** Data */
+            data: components["schemas"]["CompletionModel"][];
+            /**
+             * Object
+             * @default list
+             * @constant
+             */
+            object: "list";
+        };
         /**
          * MultiHopStep
          * @description One round of retrieval.
@@ -1100,6 +1388,10 @@ export interface components {
             /** Text */
             text: string;
         };
+        /** OpenAIError */
+        OpenAIError: {
+            error: components["schemas"]["ErrorBody"];
+        };
         /** ParentChunk */
         ParentChunk: {
             /** Chunk Id */
@@ -1177,6 +1469,16 @@ export interface components {
              * @description From 1.
              */
             page: number;
+        };
+        /** RequestMessage */
+        RequestMessage: {
+            /** Content */
+            content?: string | components["schemas"]["ContentPart"][] | null;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "system" | "developer" | "user" | "assistant" | "tool" | "function";
         };
         /** RetrievalDoneEvent */
         RetrievalDoneEvent: {
@@ -1460,6 +1762,11 @@ export interface components {
              * @default 0
              */
             tokens: number;
+        };
+        /** StreamOptions */
+        StreamOptions: {
+            /** Include Usage */
+            include_usage?: boolean | null;
         };
         /**
          * TokenUsage
@@ -2336,6 +2643,100 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Health"];
+                };
+            };
+        };
+    };
+    chat_completions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CompletionRequest"];
+            };
+        };
+        responses: {
+            /** @description The answer, or its pieces where `stream` is set. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatCompletion"];
+                    "text/event-stream": unknown;
+                };
+            };
+            /** @description What went wrong, as OpenAI clients expect it. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIError"];
+                };
+            };
+        };
+    };
+    list_models: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelList"];
+                };
+            };
+            /** @description What went wrong, as OpenAI clients expect it. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIError"];
+                };
+            };
+        };
+    };
+    get_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                model: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CompletionModel"];
+                };
+            };
+            /** @description What went wrong, as OpenAI clients expect it. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIError"];
                 };
             };
         };

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fastapi import APIRouter
 
 from clew.api import schemas
@@ -12,11 +14,11 @@ from clew.types import SectionFilter
 router = APIRouter(tags=["search"])
 
 
-def section_filters(request: schemas.SearchRequest) -> list[SectionFilter] | None:
-    """The request's section filters as Clew's values."""
-    if request.sections is None:
+def section_values(sections: Sequence[schemas.SectionFilter] | None) -> list[SectionFilter] | None:
+    """A request's section filters as Clew's values."""
+    if sections is None:
         return None
-    return [SectionFilter(section.file_id, section.section_path) for section in request.sections]
+    return [SectionFilter(section.file_id, section.section_path) for section in sections]
 
 
 @router.post("/search")
@@ -26,7 +28,7 @@ def search(request: schemas.SearchRequest, clew: ClewDep) -> schemas.SearchRespo
         request.question,
         kbs=request.kbs,
         files=request.files,
-        sections=section_filters(request),
+        sections=section_values(request.sections),
         mode=request.retrieval_mode,
         kind=request.kind,
     )
