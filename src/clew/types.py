@@ -38,6 +38,16 @@ class FileStatus(StrEnum):
     FAILED = "failed"
 
 
+class SummaryStatus(StrEnum):
+    """How far the section summaries of a file's published version are."""
+
+    OFF = "off"
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
 class Representation(StrEnum):
     """One way in which a chunk can be found."""
 
@@ -51,6 +61,7 @@ class Representation(StrEnum):
 
 RetrievalMode = Literal["auto", "single", "multi"]
 QuestionKind = Literal["fact", "summary"]
+SummarySource = Literal["model", "extractive"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +144,8 @@ class Section:
     level: int
     page: int | None = None
     summary: str | None = None
-    summary_source: Literal["model", "extractive"] | None = None
+    """An extractive one holds the chosen sentences as they stand in the file, one a line."""
+    summary_source: SummarySource | None = None
 
     @property
     def title(self) -> str:
@@ -242,6 +254,17 @@ class File:
     """blocks, sections, parents, children of the published version."""
     warnings: tuple[str, ...] = ()
     """What of the published version could not be read although the rest was."""
+    summary_status: SummaryStatus = SummaryStatus.OFF
+    """Of the section summaries and questions, which follow the publish in one of their own."""
+    summary_done: int = 0
+    """Sections and passages that are summarised, of ``summary_total``."""
+    summary_total: int = 0
+    summary_model: str = ""
+    """The model that wrote the summaries; empty where they are extractive."""
+    summary_reason: str = ""
+    """Why summarising failed, in words a person understands."""
+    summary_run: int = 0
+    """Counts the times that summaries were begun; a run that is not the newest writes nothing."""
 
 
 @dataclass(frozen=True, slots=True)

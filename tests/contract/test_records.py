@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ import pytest
 from clew.errors import ConflictError, NotFoundError
 from clew.storage.base import Conversation, Message
 from clew.storage.records import SqlRecords
-from clew.types import FileStatus
+from clew.types import FileStatus, SummarySource, SummaryStatus
 from fakes import samples
 
 T = TypeVar("T")
@@ -626,6 +626,98 @@ class TestNames:
         kb.add_file(samples.new_file())
         with pytest.raises(NotFoundError, match="not staged"):
             kb.stage_names("f1", 1, NAMES)
+
+
+class TestSummaries:
+    WRITTEN: ClassVar[dict[str, tuple[str, SummarySource]]] = {
+        "": ("A root.", "extractive"),
+        "0001/": ("One.\nTwo.", "model"),
+    }
+
+    def test_they_follow_the_publish_in_one_of_their_own(self, kb: SqlRecords) -> None:
+        completed(kb)
+        assert kb.get_file("f1").summary_status is SummaryStatus.OFF
+        run = kb.begin_summaries("f1")
+        assert kb.get_file("f1").summary_status is SummaryStatus.PENDING
+        assert kb.set_summary_progress("f1", run, 2, 5)
+        file = kb.get_file("f1")
+        assert (file.summary_status, file.summary_done, file.summary_total) == (SummaryStatus.RUNNING, 2, 5)
+        assert kb.put_summaries("f1", run, self.WRITTEN, {"f1-p0": ["Why?", "How 100%_?"]})
+        assert kb.end_summaries("f1", run, model="small")
+        file = kb.get_file("f1")
+        assert (file.summary_status, file.summary_done, file.summary_model) == (SummaryStatus.COMPLETED, 5, "small")
+        found = {s.path: (s.summary, s.summary_source) for s in kb.sections("f1")}
+        assert found == {**self.WRITTEN, "0001/0001/": (None, None), "0010/": (None, None)}
+        assert kb.questions("f1") == {"f1-p0": ("Why?", "How 100%_?")}
+
+    def test_a_later_run_replaces_everything_and_an_earlier_one_writes_nothing_more(self, kb: SqlRecords) -> None:
+        completed(kb)
+        first = kb.begin_summaries("f1")
+        kb.put_summaries("f1", first, self.WRITTEN, {"f1-p0": ["Why?"]})
+        second = kb.begin_summaries("f1")
+        assert not kb.put_summaries("f1", first, {"": ("Late.", "model")}, {})
+        assert not kb.set_summary_progress("f1", first, 1, 1)
+        assert not kb.end_summaries("f1", first)
+        assert kb.sections("f1")[0].summary == "A root."
+        assert kb.put_summaries("f1", second, {"0010/": ("Annex.", "model")}, {})
+        assert [s.summary for s in kb.sections("f1")] == [None, None, None, "Annex."]
+        assert kb.questions("f1") == {}
+
+    def test_what_is_over_is_over(self, kb: SqlRecords) -> None:
+        completed(kb)
+        run = kb.begin_summaries("f1")
+        assert kb.end_summaries("f1", run, failure="The model is down.")
+        file = kb.get_file("f1")
+        assert (file.summary_status, file.summary_reason) == (SummaryStatus.FAILED, "The model is down.")
+        assert not kb.put_summaries("f1", run, self.WRITTEN, {})
+
+    def test_a_new_version_ends_the_old_ones_run_and_drops_what_it_wrote(self, kb: SqlRecords) -> None:
+        completed(kb)
+        run = kb.begin_summaries("f1")
+        kb.put_summaries("f1", run, self.WRITTEN, {"f1-p0": ["Why?"]})
+        kb.end_summaries("f1", run, model="small")
+        kb.begin_update(samples.new_file("f1", "v2"))
+        kb.stage("f1", 2, samples.parsed(), samples.parents(), samples.children())
+        assert kb.questions("f1") == {"f1-p0": ("Why?",)}
+        kb.publish("f1", 2, summaries=True)
+        file = kb.get_file("f1")
+        assert (file.summary_status, file.summary_model) == (SummaryStatus.PENDING, "")
+        assert not kb.put_summaries("f1", run, self.WRITTEN, {})
+        assert kb.questions("f1") == {}
+        kb.set_summary_progress("f1", file.summary_run, 1, 2)
+        kb.publish("f1", 2, summaries=True)
+        assert kb.get_file("f1").summary_status is SummaryStatus.RUNNING
+
+    def test_nothing_to_summarise(self, kb: SqlRecords) -> None:
+        kb.add_file(samples.new_file())
+        with pytest.raises(ConflictError, match=r"f1\.pdf"):
+            kb.begin_summaries("f1")
+        with pytest.raises(NotFoundError):
+            kb.begin_summaries("nothing")
+        assert not kb.end_summaries("nothing", 1)
+
+    def test_the_outline_has_upper_levels_first_and_hides_what_search_hides(self, kb: SqlRecords) -> None:
+        for number in range(1, 4):
+            completed(kb, f"f{number}", f"v{number}")
+        kb.update_file("f3", enabled=False)
+        found = [(file_id, section.path) for file_id, section in kb.outline("kb1")]
+        assert found == [
+            ("f1", ""), ("f2", ""), ("f1", "0001/"), ("f1", "0010/"), ("f2", "0001/"), ("f2", "0010/"),
+            ("f1", "0001/0001/"), ("f2", "0001/0001/"),
+        ]  # fmt: skip
+        assert [file_id for file_id, _ in kb.outline("kb1", file_ids=["f2", "f3"])] == ["f2"] * 4
+        assert len(kb.outline("kb1", limit=3)) == 3
+        assert kb.outline("kb1", file_ids=[]) == []
+        assert kb.outline("kb1", limit=1)[0][1].summary == "All in all."
+
+
+class TestBlockCache:
+    def test_outputs_come_back_by_task_and_model(self, records: SqlRecords) -> None:
+        records.put_outputs("summary", "m", {"a": "A 𝄞", "b": ""})
+        records.put_outputs("summary", "m", {"a": "other"})
+        records.put_outputs("questions", "m", {"a": "Q"})
+        assert records.get_outputs("summary", "m", ["a", "b", "c"]) == {"a": "A 𝄞", "b": ""}
+        assert records.get_outputs("summary", "n", ["a"]) == {}
 
 
 def test_decisions_are_listed_by_kind_oldest_first(records: SqlRecords) -> None:

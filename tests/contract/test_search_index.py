@@ -23,7 +23,7 @@ from clew.types import FloatArray, Representation
 
 DIMENSION = 16
 ALL = IndexFilter()
-L2, L3, BM25 = Representation.L2, Representation.L3, Representation.BM25
+L2, L3, BM25, SUMMARY = Representation.L2, Representation.L3, Representation.BM25, Representation.SUMMARY
 
 Open = Callable[[], SearchIndex]
 
@@ -466,6 +466,14 @@ def test_delete(index: SearchIndex, reopen: Open, keep_version: int | None, left
         assert set(find(now(), "猫")) == left
         assert set(near(now(), unit(1))) == left
         assert now().files("kb") == {key: 2 * count for key, count in expected.items()}
+
+
+def test_delete_of_some_representations_leaves_the_others(index: SearchIndex) -> None:
+    entries = [text("a", "猫"), vector("a", unit(1)), vector("a", unit(2), representation=SUMMARY, part=3)]
+    index.upsert("kb", entries)
+    index.delete("kb", "f", representations=[SUMMARY])
+    assert find(index, "猫") == near(index, unit(1)) == ["a"]
+    assert index.search_vector("kb", SUMMARY, unit(2), ALL, 10) == []
 
 
 # --- persistence, concurrency, upkeep ------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from clew.types import (
     ParsedFile,
     Representation,
     Section,
+    SummarySource,
 )
 
 # --- records -----------------------------------------------------------------------------------------------
@@ -120,11 +121,12 @@ class FileRecords(Protocol):
         """Only while processing, else nothing happens; ``progress`` from 0 to 1."""
         ...
 
-    def publish(self, file_id: str, version: int) -> File:
+    def publish(self, file_id: str, version: int, *, summaries: bool = False) -> File:
         """One transaction: drop every other version's blocks, sections, parents and children, switch ``version``,
         set ``completed`` (which releases the lock) and take title, language, pages, counts and warnings from what was
-        staged. Repeated (a resumed job), it changes nothing more. Raises NotFoundError where the version is not staged,
-        ConflictError where another original was uploaded after it was staged, or a newer version is published."""
+        staged; ``summary_status`` becomes ``pending`` where ``summaries`` are to follow, else ``off``. Repeated (a
+        resumed job), it changes nothing more. Raises NotFoundError where the version is not staged, ConflictError where
+        another original was uploaded after it was staged, or a newer version is published."""
         ...
 
     def fail(self, file_id: str, reason: str) -> File:
@@ -241,6 +243,49 @@ class NameRecords(Protocol):
         ...
 
 
+class SummaryRecords(Protocol):
+    """Section summaries and generated questions of published versions, and how far they are.
+
+    A run writes them: it is begun by the publish or by ``begin_summaries``, which count ``summary_run`` up; what an
+    older run still writes is ignored. A version that is dropped takes its summaries and questions along.
+    """
+
+    def begin_summaries(self, file_id: str) -> int:
+        """A new run for the published version, and its number: ``pending``, nothing done. What an earlier run wrote
+        stays until it is replaced. Raises NotFoundError, and ConflictError where nothing is published."""
+        ...
+
+    def set_summary_progress(self, file_id: str, run: int, done: int, total: int) -> bool:
+        """The run is ``running``; False where it is over or not the newest."""
+        ...
+
+    def put_summaries(
+        self,
+        file_id: str,
+        run: int,
+        summaries: Mapping[str, tuple[str, SummarySource]],
+        questions: Mapping[str, Sequence[str]],
+    ) -> bool:
+        """One transaction: replace all summaries (by section path) and all questions (by parent id) of the published
+        version. False where the run is over or not the newest: then nothing is written."""
+        ...
+
+    def end_summaries(self, file_id: str, run: int, *, model: str = "", failure: str = "") -> bool:
+        """The run is ``completed``, its summaries by ``model`` (empty: extractive), or ``failed`` where there is a
+        ``failure``. False where the run is over or not the newest."""
+        ...
+
+    def questions(self, file_id: str) -> dict[str, tuple[str, ...]]:
+        """Questions of the published version by parent id."""
+        ...
+
+    def outline(
+        self, kb_id: str, *, file_ids: Iterable[str] | None = None, limit: int | None = None
+    ) -> list[tuple[str, Section]]:
+        """Sections of completed, enabled files with their file's id: upper levels first, then by file and path."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """A conversation and which KBs it asks by default."""
@@ -329,6 +374,18 @@ class VectorCache(Protocol):
         ...
 
 
+class BlockCache(Protocol):
+    """What a model made of a piece of a file, by task, model and the hash of all that the model was given."""
+
+    def get_outputs(self, task: str, model: str, keys: Sequence[str]) -> dict[str, str]:
+        """Outputs that are known, by key."""
+        ...
+
+    def put_outputs(self, task: str, model: str, outputs: Mapping[str, str]) -> None:
+        """Keep outputs; a key that is known keeps its output."""
+        ...
+
+
 class DecisionRecords(Protocol):
     """Decisions of the router, for export, training and replay."""
 
@@ -340,7 +397,16 @@ class DecisionRecords(Protocol):
 
 
 class Records(
-    KbRecords, FileRecords, ChunkRecords, NameRecords, ConversationRecords, VectorCache, DecisionRecords, Protocol
+    KbRecords,
+    FileRecords,
+    ChunkRecords,
+    NameRecords,
+    SummaryRecords,
+    ConversationRecords,
+    VectorCache,
+    BlockCache,
+    DecisionRecords,
+    Protocol,
 ):
     """All records behind one connection."""
 
@@ -449,8 +515,15 @@ class SearchIndex(Protocol):
         """Stored vectors (part 0) by chunk id for (chunk_id, version) pairs; unknown ones are missing."""
         ...
 
-    def delete(self, kb_id: str, file_id: str, *, keep_version: int | None = None) -> None:
-        """Delete the file's entries, all versions or all but one."""
+    def delete(
+        self,
+        kb_id: str,
+        file_id: str,
+        *,
+        keep_version: int | None = None,
+        representations: Sequence[Representation] | None = None,
+    ) -> None:
+        """Delete the file's entries, all versions or all but one; of these ``representations`` only, where given."""
         ...
 
     def files(self, kb_id: str) -> dict[tuple[str, int], int]:

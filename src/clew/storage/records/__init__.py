@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clew.storage.records.cache import SqlVectors
+from clew.storage.records.cache import SqlBlockCache, SqlVectors
 from clew.storage.records.chunks import SqlChunks
 from clew.storage.records.conversations import SqlConversations
 from clew.storage.records.database import Database
@@ -13,6 +13,7 @@ from clew.storage.records.decisions import SqlDecisions
 from clew.storage.records.files import SqlFiles
 from clew.storage.records.kbs import SqlKbs
 from clew.storage.records.names import SqlNames
+from clew.storage.records.summaries import SqlSummaries
 
 if TYPE_CHECKING:
     from clew.storage.base import Records
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["SqlRecords"]
 
 
-class SqlRecords(SqlKbs, SqlFiles, SqlChunks, SqlNames, SqlConversations, SqlVectors, SqlDecisions):
+class SqlRecords(
+    SqlKbs, SqlFiles, SqlChunks, SqlNames, SqlSummaries, SqlConversations, SqlVectors, SqlBlockCache, SqlDecisions
+):
     """Implements ``Records``. Safe to use from several threads; each call is one transaction."""
 
     def __init__(self, database: Database) -> None:

@@ -12,9 +12,10 @@ from sqlalchemy.exc import IntegrityError
 from clew.errors import ConflictError, NotFoundError, StorageBusyError
 from clew.storage.base import NewFile
 from clew.storage.records.database import Database
+from clew.storage.records.summaries import summaries_begun
 from clew.storage.records.tables import HIDDEN, file_versions, files, kbs
 from clew.storage.records.values import now
-from clew.types import File, FileStatus
+from clew.types import File, FileStatus, SummaryStatus
 
 _UPLOADED = ("name", "media_type", "size", "file_key", "content_hash")
 _READ = ("title", "language", "pages", "counts", "warnings")
@@ -134,12 +135,13 @@ class SqlFiles:
                 .values(stage=stage, progress=min(1.0, max(0.0, progress)))
             )
 
-    def publish(self, file_id: str, version: int) -> File:
+    def publish(self, file_id: str, version: int, *, summaries: bool = False) -> File:
         with self._db.write() as connection:
             staged = _version(connection, file_id, version)
             if staged is None:
                 _existing(connection, file_id)
                 raise NotFoundError(f"Version {version} of file {file_id!r} is not staged; process the file again")
+            again = _existing(connection, file_id)["version"] == version
             published = (
                 connection.execute(
                     update(files)
@@ -150,6 +152,7 @@ class SqlFiles:
                     )
                     .values(
                         **{name: staged[name] for name in _READ},
+                        **({} if again else summaries_begun(wanted=summaries) | {"summary_model": ""}),
                         version=version,
                         status=FileStatus.COMPLETED.value,
                         reason="",
@@ -308,4 +311,10 @@ def _file(row: RowMapping) -> File:
         facts=row["facts"],
         counts=row["counts"],
         warnings=tuple(row["warnings"]),
+        summary_status=SummaryStatus(row["summary_status"]),
+        summary_done=row["summary_done"],
+        summary_total=row["summary_total"],
+        summary_model=row["summary_model"],
+        summary_reason=row["summary_reason"],
+        summary_run=row["summary_run"],
     )

@@ -2,8 +2,8 @@
 
 ::
 
-    kbs ─< files ─< file_versions ─< blocks · sections · parents · children · names
-    conversations ─< messages          vectors · decisions
+    kbs ─< files ─< file_versions ─< blocks · sections · parents · children · names · questions
+    conversations ─< messages          vectors · block_cache · decisions
 
 ``files`` says what is published; ``file_versions`` holds one row per version that is staged or stored, and everything
 a version owns hangs on that row, so that dropping a version is deleting one row. Rows are numbered by ``seq`` where
@@ -37,7 +37,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from clew.storage.records.values import storable_text
 
-HEAD = "0002"
+HEAD = "0003"
 """The schema revision that these tables describe: the newest file in ``migrations/versions``."""
 
 HIDDEN = "(status <> 'completed' OR NOT enabled)"
@@ -116,6 +116,12 @@ files = Table(
     Column("facts", JSON(), nullable=False, default=dict),
     Column("counts", JSON(), nullable=False, default=dict),
     Column("warnings", JSON(), nullable=False, default=list),
+    Column("summary_status", Characters(), nullable=False, server_default="off"),
+    Column("summary_done", Integer(), nullable=False, server_default="0"),
+    Column("summary_total", Integer(), nullable=False, server_default="0"),
+    Column("summary_model", Characters(), nullable=False, server_default=text("''")),
+    Column("summary_reason", Characters(), nullable=False, server_default=text("''")),
+    Column("summary_run", Integer(), nullable=False, server_default="0"),
     Index("ix_files_file_id", "file_id", unique=True),
     # The same bytes are one file of a KB, whoever adds them at the same time.
     Index("ix_files_kb_id_content_hash", "kb_id", "content_hash", unique=True),
@@ -231,6 +237,16 @@ names = Table(
     *_version_keys("file_id", "version"),
 )
 
+questions = Table(
+    "questions",
+    metadata,
+    *_version_columns(),
+    _text("parent_id", default=None),
+    Column("ordinal", Integer(), nullable=False),
+    _text("text", default=None),
+    *_version_keys("file_id", "version", "parent_id", "ordinal"),
+)
+
 conversations = Table(
     "conversations",
     metadata,
@@ -271,6 +287,17 @@ vectors = Table(
     _text("key", default=None),
     Column("vector", LargeBinary(), nullable=False),
     PrimaryKeyConstraint("model", "key"),
+)
+
+# What models made of pieces of files, so that no piece is paid for twice.
+block_cache = Table(
+    "block_cache",
+    metadata,
+    _text("task", default=None),
+    _text("model", default=None),
+    _text("key", default=None),
+    _text("output", default=None),
+    PrimaryKeyConstraint("task", "model", "key"),
 )
 
 decisions = Table(

@@ -122,13 +122,22 @@ class QdrantEdgeIndex:
         collection.last_write = time.monotonic()
         self._wake.set()
 
-    def delete(self, kb_id: str, file_id: str, *, keep_version: int | None = None) -> None:
+    def delete(
+        self,
+        kb_id: str,
+        file_id: str,
+        *,
+        keep_version: int | None = None,
+        representations: Sequence[Representation] | None = None,
+    ) -> None:
         """See :class:`~clew.storage.base.SearchIndex`."""
         collection = self._collection(kb_id)
         if collection is None:
             return
         with self._guarded(f"delete entries of the search index of {kb_id}"):
-            for _, shard in collection.shards():
+            for representation, shard in collection.shards():
+                if representations is not None and representation not in representations:
+                    continue
                 shard.delete(filters.file_filter(file_id, keep_version=keep_version))
         collection.last_write = time.monotonic()
         self._wake.set()
