@@ -22,10 +22,8 @@ from clew.config import ChatSettings, Settings, default_data_folder, load_settin
 from clew.errors import ClewError, ConflictError, InputError, SettingsError
 from clew.indexing.pipeline import IndexingPipeline
 from clew.models.base import ChatMessage, ChatModel, ComplexityClassifier, Embedder
-from clew.models.classifier import HttpComplexityClassifier
 from clew.models.complexity_head import ComplexityHead
 from clew.models.local import embedded_embedder, onnx_embedder
-from clew.models.openai import OpenAIChatModel, OpenAIEmbedder
 from clew.retrieval.bridge_planner import BridgePlanner
 from clew.retrieval.complexity.cascade import decide
 from clew.retrieval.complexity.features import FEATURES_VERSION
@@ -156,6 +154,9 @@ class Clew:
         settings = self.settings.complexity
         if not settings.classifier_url:
             return None
+        # Clients of model servers bring an HTTP library; without a server nobody should wait for it.
+        from clew.models.classifier import HttpComplexityClassifier  # noqa: PLC0415
+
         return HttpComplexityClassifier(
             settings.classifier_url, features_version=FEATURES_VERSION, timeout=settings.classifier_timeout
         )
@@ -659,6 +660,8 @@ def make_embedder(settings: Settings, data: Path, *, on_progress: ModelProgress 
     ``data`` unless ``models.folder`` names another. Raises SettingsError."""
     chosen = settings.models.embedder
     if chosen.kind == "openai":
+        from clew.models.openai import OpenAIEmbedder  # noqa: PLC0415 - see Clew.classifier
+
         return OpenAIEmbedder(chosen)
     if chosen.kind == "onnx":
         return onnx_embedder(
@@ -673,7 +676,11 @@ def make_embedder(settings: Settings, data: Path, *, on_progress: ModelProgress 
 
 def make_chat(settings: ChatSettings, setting: str = "models.chat") -> ChatModel | None:
     """The chat model that the settings under the path ``setting`` name, or None."""
-    return OpenAIChatModel(settings, setting=setting) if settings.url else None
+    if not settings.url:
+        return None
+    from clew.models.openai import OpenAIChatModel  # noqa: PLC0415 - see Clew.classifier
+
+    return OpenAIChatModel(settings, setting=setting)
 
 
 def _probe_chat(chat: ChatModel | None) -> str:

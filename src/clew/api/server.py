@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 import uvicorn
@@ -57,10 +60,18 @@ def create_app(clew: Clew | None, *, max_file_bytes: int = 200_000_000, page_fol
     return app
 
 
-def serve(clew: Clew, *, host: str = "127.0.0.1", port: int = 8765, max_file_bytes: int = 200_000_000) -> None:
-    """Serve until interrupted. Raises SettingsError for an address that other machines can reach."""
+def serve(
+    clew: Clew,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    max_file_bytes: int = 200_000_000,
+    on_listening: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve until interrupted; ``on_listening`` is called once requests are accepted. Raises SettingsError for an
+    address that other machines can reach."""
     check_bind_address(host)
-    uvicorn.run(
+    config = uvicorn.Config(
         create_app(clew, max_file_bytes=max_file_bytes),
         host=host,
         port=port,
@@ -70,6 +81,19 @@ def serve(clew: Clew, *, host: str = "127.0.0.1", port: int = 8765, max_file_byt
         # An open event stream must not keep the server from ending.
         timeout_graceful_shutdown=3,
     )
+    with suppress(KeyboardInterrupt):  # raised again by uvicorn once it has ended in good order
+        _Server(config, on_listening).run()
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, on_listening: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_listening = on_listening
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._on_listening()
 
 
 class _CommonHeaders:

@@ -19,7 +19,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from clew import __version__
 from clew.app import make_embedder
 from clew.cli import tuning
-from clew.cli.door import Door, HttpDoor, LocalDoor, open_door
+from clew.cli.door import Door, LocalDoor, open_door
 from clew.cli.evaluate import evaluate
 from clew.cli.overlay import overlay_of, remove_path
 from clew.cli.printing import print_answer, print_checks, print_hits, print_parsed
@@ -266,7 +266,7 @@ def doctor(data: DataOption = None, as_json: JsonOption = False) -> None:
     """Check every part by name."""
     with _door(data) as door:
         checks = door.check()
-        through = "the running server" if isinstance(door, HttpDoor) else "this folder"
+        through = "this folder" if isinstance(door, LocalDoor) else "the running server"
     _print_json(checks) if as_json else print_checks(checks, through)
     if not all(check["ok"] for check in checks):
         sys.exit(1)

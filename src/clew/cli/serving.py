@@ -22,11 +22,17 @@ def run_server(data: Path, *, host: str | None, port: int | None, say: Callable[
         chosen = _free_port(address, clew.settings.server.port if port is None else port)
         url = f"http://{f'[{address}]' if ':' in address else address}:{chosen}"
         announced = announce_server(data, url)
-        # Loading the model takes a second or two (the first time: minutes); the server answers meanwhile.
-        threading.Thread(target=_start_ingestion, args=(clew, say), name="start-ingestion", daemon=True).start()
+        # Loading the model takes a second or two (the first time: minutes); the server answers before and meanwhile.
+        ingestion = threading.Thread(target=_start_ingestion, args=(clew, say), name="start-ingestion", daemon=True)
         say(f"Clew serves {data} at {url}")
         try:
-            serve(clew, host=address, port=chosen, max_file_bytes=clew.settings.indexing.max_file_bytes)
+            serve(
+                clew,
+                host=address,
+                port=chosen,
+                max_file_bytes=clew.settings.indexing.max_file_bytes,
+                on_listening=ingestion.start,
+            )
         finally:
             announced.unlink(missing_ok=True)
 
