@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
 from typing import Any
@@ -13,6 +14,7 @@ from fastapi import APIRouter, FastAPI
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 from starlette.datastructures import MutableHeaders
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clew import __version__
@@ -22,7 +24,7 @@ from clew.api.routes import chat, conversations, files, kbs, search, system
 from clew.app import Clew
 from clew.trace import RetrievalTrace
 
-__all__ = ["check_bind_address", "create_app", "serve"]
+__all__ = ["Mounted", "check_bind_address", "create_app", "serve"]
 
 _REF = "#/components/schemas/{model}"
 _PROBLEM: dict[int | str, dict[str, Any]] = {
@@ -33,9 +35,31 @@ _PROBLEM: dict[int | str, dict[str, Any]] = {
 }
 
 
-def create_app(clew: Clew | None, *, max_file_bytes: int = 200_000_000, page_folder: Path = page.FOLDER) -> FastAPI:
+@dataclass(frozen=True, slots=True)
+class Mounted:
+    """Another ASGI application at ``path``; it works while the context that ``running`` gives lasts."""
+
+    path: str
+    app: ASGIApp
+    running: Callable[[], AbstractAsyncContextManager[None]]
+
+
+def create_app(
+    clew: Clew | None,
+    *,
+    max_file_bytes: int = 200_000_000,
+    page_folder: Path = page.FOLDER,
+    mounted: Mounted | None = None,
+) -> FastAPI:
     """The ASGI application. ``clew`` stays the caller's to close; without one the routes can only be described."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with nullcontext() if mounted is None else mounted.running():
+            yield
+
     app = FastAPI(
+        lifespan=lifespan,
         title="Clew",
         version=__version__,
         summary="Questions over your own documents, answered with citations.",
@@ -55,6 +79,8 @@ def create_app(clew: Clew | None, *, max_file_bytes: int = 200_000_000, page_fol
         api.include_router(module.router)
     app.include_router(api)
     app.include_router(openai_compat.router)
+    if mounted is not None:
+        app.router.routes.append(Route(mounted.path, mounted.app))
     page.install(app, page_folder)
     _document(app)
     return app
@@ -67,12 +93,13 @@ def serve(
     port: int = 8765,
     max_file_bytes: int = 200_000_000,
     on_listening: Callable[[], None] = lambda: None,
+    mounted: Mounted | None = None,
 ) -> None:
     """Serve until interrupted; ``on_listening`` is called once requests are accepted. Raises SettingsError for an
     address that other machines can reach."""
     check_bind_address(host)
     config = uvicorn.Config(
-        create_app(clew, max_file_bytes=max_file_bytes),
+        create_app(clew, max_file_bytes=max_file_bytes, mounted=mounted),
         host=host,
         port=port,
         access_log=False,

@@ -39,14 +39,14 @@ class HttpDoor:
         return cast(list[Json], self._call("GET", "/kbs"))
 
     def update_kb(self, name: str, settings: Mapping[str, Any]) -> Json:
-        return cast(Json, self._call("PATCH", f"/kbs/{self._kb_id(name)}", json={"settings": dict(settings)}))
+        return cast(Json, self._call("PATCH", f"/kbs/{self.kb_id(name)}", json={"settings": dict(settings)}))
 
     def delete_kb(self, name: str) -> None:
-        self._call("DELETE", f"/kbs/{self._kb_id(name)}")
+        self._call("DELETE", f"/kbs/{self.kb_id(name)}")
 
     def list_files(self, kb: str) -> list[Json]:
         files: list[Json] = []
-        kb_id = self._kb_id(kb)
+        kb_id = self.kb_id(kb)
         while True:
             page = cast(Json, self._call("GET", f"/kbs/{kb_id}/files", params={"offset": len(files), "limit": 200}))
             files += page["items"]
@@ -60,7 +60,7 @@ class HttpDoor:
         with path.open("rb") as source:
             response = self._send(
                 "POST",
-                f"/kbs/{self._kb_id(kb)}/files",
+                f"/kbs/{self.kb_id(kb)}/files",
                 files={"file": (path.name, source)},
                 data={"source_path": source_path},
             )
@@ -95,7 +95,7 @@ class HttpDoor:
     def close(self) -> None:
         self._client.close()
 
-    def _kb_id(self, name_or_id: str) -> str:
+    def kb_id(self, name_or_id: str) -> str:
         for kb in self.list_kbs():
             if name_or_id in (kb["kb_id"], kb["name"]):
                 return str(kb["kb_id"])

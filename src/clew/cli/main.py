@@ -261,6 +261,18 @@ def serve(
     run_server(data or default_data_folder(), host=host, port=port, say=_errors.print)
 
 
+@app.command("mcp")
+def mcp(
+    kb: Annotated[list[str] | None, typer.Option("--kb", help="Let the tools read only this knowledge base.")] = None,
+    data: DataOption = None,
+) -> None:
+    """Serve the tools kb_rag, attachment_rag, list_knowledge_bases and browse_sections over MCP, on standard input
+    and output."""
+    from clew.cli.tool_server import run_tools  # noqa: PLC0415 - the MCP stack is loaded only where it is needed
+
+    run_tools(data or default_data_folder(), kbs=kb or [])
+
+
 @app.command("doctor")
 def doctor(data: DataOption = None, as_json: JsonOption = False) -> None:
     """Check every part by name."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from clew.api.server import check_bind_address, serve
+from clew.api.server import Mounted, check_bind_address, serve
 from clew.app import Clew
 from clew.cli.door import announce_server
+from clew.cli.late import Late, Running
 from clew.errors import ClewError, InputError
 
 
@@ -25,6 +27,7 @@ def run_server(data: Path, *, host: str | None, port: int | None, say: Callable[
         # Loading the model takes a second or two (the first time: minutes); the server answers before and meanwhile.
         ingestion = threading.Thread(target=_start_ingestion, args=(clew, say), name="start-ingestion", daemon=True)
         say(f"Clew serves {data} at {url}")
+        mcp = Late(partial(_tools_door, clew))
         try:
             serve(
                 clew,
@@ -32,9 +35,18 @@ def run_server(data: Path, *, host: str | None, port: int | None, say: Callable[
                 port=chosen,
                 max_file_bytes=clew.settings.indexing.max_file_bytes,
                 on_listening=ingestion.start,
+                mounted=Mounted("/mcp", mcp, mcp.running),
             )
         finally:
             announced.unlink(missing_ok=True)
+
+
+def _tools_door(clew: Clew) -> Running:
+    # The protocol's libraries take as long to load as the rest of the server.
+    from clew.mcp import HttpDoor  # noqa: PLC0415
+    from clew.tools import Tools  # noqa: PLC0415
+
+    return HttpDoor(Tools(clew))
 
 
 def _start_ingestion(clew: Clew, say: Callable[[str], None]) -> None:
