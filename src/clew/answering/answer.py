@@ -10,6 +10,7 @@ from clew.answering.prompts import NO_MODEL, NOT_FOUND, QUOTES_LEAD, UNCERTAIN_N
 from clew.answering.quoting import Quote, best_quotes
 from clew.config import Settings
 from clew.models.base import ChatModel
+from clew.retrieval.context import u_shaped
 from clew.retrieval.pipeline import RetrievalRequest, RetrievalResult, Retriever
 from clew.text.language import detect_language
 from clew.trace import to_json
@@ -80,7 +81,7 @@ class Answerer:
         marks = CitationFilter(e.number for e in result.evidence)
         usage = TokenUsage(calls=1)
         stream = chat.stream(
-            answer_messages(result.trace.rewritten, result.evidence, language),
+            answer_messages(result.trace.rewritten, u_shaped(result.evidence), language),
             temperature=self.settings.models.chat.temperature,
             max_tokens=self.settings.answer.max_tokens,
             timeout=self.settings.models.chat.timeout,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from clew.storage.base import Records
+from clew.text.windows import window_around
 from clew.trace import StageTrace
 from clew.types import Candidate, ChildChunk, Evidence, File, ParentChunk
 
@@ -90,6 +91,14 @@ def choose_places(candidates: Sequence[Candidate], places: int) -> list[Candidat
     return sorted(chosen, key=lambda c: order[c.chunk_id])
 
 
+def u_shaped(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """The passages as a model reads them best: the best first, the second best last, the weakest in the middle.
+
+    After Liu et al., "Lost in the Middle", TACL 2024. Numbers stay as they are: they say how good a passage is.
+    """
+    return [*evidence[::2], *reversed(evidence[1::2])]
+
+
 def _base_windows(
     places: Sequence[Candidate], chunks: dict[str, ChildChunk], budget: int, count_tokens: CountTokens
 ) -> dict[str, _Window]:
@@ -131,7 +140,8 @@ def _widen(
     parent = parents[candidate.parent_id]
     room = window.tokens + left
     if parent.tokens > room:
-        text = _around(parent.text, chunks[candidate.chunk_id], room, count_tokens)
+        child = chunks[candidate.chunk_id]
+        text = window_around(parent.text, child.start, child.end, room, count_tokens)
         tokens = count_tokens(text)
         if window.tokens < tokens <= room:
             windows[candidate.chunk_id] = _Window(text, tokens)
@@ -153,21 +163,6 @@ def _widen(
         text = "\n\n".join(pieces[ordinal] for ordinal in sorted(pieces))
     windows[candidate.chunk_id] = _Window(text, tokens)
     return room - tokens
-
-
-def _around(text: str, child: ChildChunk, tokens: int, count_tokens: CountTokens) -> str:
-    """About ``tokens`` tokens of ``text`` with the child's span inside, cut at line ends where possible."""
-    total = max(1, count_tokens(text))
-    size = max(child.end - child.start, int(len(text) * tokens / total * 0.9))
-    start = max(0, min(child.start - (size - (child.end - child.start)) // 2, len(text) - size))
-    end = min(len(text), start + size)
-    line = text.find("\n", start, child.start)
-    if start > 0 and line >= 0:
-        start = line + 1
-    line = text.rfind("\n", child.end, end)
-    if end < len(text) and line >= 0:
-        end = line
-    return text[start:end]
 
 
 def _cut(text: str, tokens: int, count_tokens: CountTokens) -> str:

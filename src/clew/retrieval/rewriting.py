@@ -15,6 +15,7 @@ from clew.errors import ServiceError
 from clew.models.base import ChatMessage, ChatModel
 from clew.text.entities import extract_entities
 from clew.text.language import detect_language
+from clew.text.thinking import without_thinking
 from clew.types import TokenUsage
 
 MAX_TURNS = 4
@@ -42,7 +43,6 @@ _PRONOUN = re.compile(
     r"\b(?:this|that|the) (?:company|firm|bank|report)\b|\bits?\b",
     re.I,
 )
-_THINKING = re.compile(r"<think>.*?(?:</think>|$)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def rewrite(question: str, history: Sequence[Turn], model: ChatModel | None) -> 
     except ServiceError as error:
         ruled = _by_rule(question, history)
         return Rewritten(ruled.question, ruled.source, str(error))
-    text = _THINKING.sub("", reply.text).strip().strip('"“”').strip()
+    text = without_thinking(reply.text).strip('"“”').strip()
     if not text or "\n" in text or len(text) > 4 * len(question) + 400:
         ruled = _by_rule(question, history)
         return Rewritten(ruled.question, ruled.source, "The model's rewrite was empty or no question.", reply.usage)
