@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from clew.answering.answer import Answerer
 from clew.answering.runs import AnswerRuns, stored_events
-from clew.config import ChatSettings, Settings, default_data_folder, load_settings, merged
+from clew.config import ChatSettings, RerankerSettings, Settings, default_data_folder, load_settings, merged
 from clew.errors import ClewError, ConflictError, InputError, SettingsError
 from clew.indexing.pipeline import IndexingPipeline
-from clew.models.base import ChatMessage, ChatModel, ComplexityClassifier, Embedder
+from clew.models.base import ChatMessage, ChatModel, ComplexityClassifier, Embedder, Reranker
 from clew.models.complexity_head import ComplexityHead
 from clew.models.local import embedded_embedder, onnx_embedder
 from clew.retrieval.bridge_planner import BridgePlanner
@@ -149,6 +149,11 @@ class Clew:
         return make_chat(self.settings.models.enrichment, "models.enrichment") or self.chat
 
     @cached_property
+    def reranker(self) -> Reranker | None:
+        """Orders the final passages; None where none is configured. Raises SettingsError."""
+        return make_reranker(self.settings.models.reranker)
+
+    @cached_property
     def classifier(self) -> ComplexityClassifier | None:
         """The external complexity classifier; None where no URL is set."""
         settings = self.settings.complexity
@@ -183,7 +188,7 @@ class Clew:
     @cached_property
     def retriever(self) -> Retriever:
         """The read flow."""
-        return Retriever(self.records, self.index, self._decide, self._planner, rewriter=self.enrichment)
+        return Retriever(self.records, self.index, self._decide, self._planner, self.reranker, self.enrichment)
 
     def _planner(self, kbs: Sequence[SearchedKb], scope: Scope) -> Planner:
         recursion = kbs[0].settings.recursion
@@ -559,6 +564,10 @@ class Clew:
             checks.append(Check("language model", True, "none configured: answers quote the documents"))
         else:
             checks.append(_checked("language model", lambda: _probe_chat(self.chat)))
+        if self.settings.models.reranker.kind == "none":
+            checks.append(Check("reranker", True, "none configured: passages stay in the fused order"))
+        else:
+            checks.append(_checked("reranker", lambda: _probe_reranker(self.reranker)))
         return checks
 
     # --- inside ------------------------------------------------------------------------------------------------
@@ -683,10 +692,28 @@ def make_chat(settings: ChatSettings, setting: str = "models.chat") -> ChatModel
     return OpenAIChatModel(settings, setting=setting)
 
 
+def make_reranker(settings: RerankerSettings) -> Reranker | None:
+    """The reranker that the settings name, or None. Raises SettingsError."""
+    if settings.kind == "none":
+        return None
+    from clew.models.reranker import HttpReranker, OnnxReranker  # noqa: PLC0415 - see Clew.classifier
+
+    if settings.kind == "onnx":
+        return OnnxReranker(Path(settings.path), max_tokens=settings.max_tokens, batch_size=settings.batch_size)
+    return HttpReranker(settings)
+
+
 def _probe_chat(chat: ChatModel | None) -> str:
     assert chat is not None
     reply = chat.complete([ChatMessage("user", "Answer with the word yes.")], max_tokens=16, timeout=20)
     return f"{chat.name} answered {reply.text[:40]!r}"
+
+
+def _probe_reranker(reranker: Reranker | None) -> str:
+    from clew.models.reranker import probe_reranker  # noqa: PLC0415 - see Clew.classifier
+
+    assert reranker is not None
+    return probe_reranker(reranker)
 
 
 def _checked(name: str, probe: Callable[[], str]) -> Check:

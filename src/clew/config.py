@@ -77,7 +77,8 @@ class RerankerSettings(_Section):
     dialect: Literal["cohere", "tei"] = "cohere"
     """How the endpoint speaks: ``cohere`` (also Jina and vLLM), or ``tei`` (Text Embeddings Inference)."""
     path: str = ""
-    """Folder of an ONNX cross-encoder (``kind = "onnx"``), for example bge-reranker-v2-m3."""
+    """Folder of an ONNX cross-encoder (``kind = "onnx"``), for example bge-reranker-v2-m3; for an endpoint, a folder
+    with its model's tokenizer.json, so that passages are cut exactly."""
     max_tokens: int = Field(512, ge=16)
     """Tokens of question and passage together; passages are cut to fit."""
     batch_size: int = Field(32, ge=1)
@@ -123,8 +124,19 @@ class RetrievalSettings(_Section):
 
     route_top_k: int = Field(100, ge=1, le=1000)
     fused_top_k: int = Field(50, ge=1, le=1000)
+    hyde: Literal["always", "when_weak", "never"] = "always"
+    """Look up a hypothetical answer beside the question, where a language model is set; ``when_weak`` only where
+    keywords and vectors disagree about the best passage."""
+    hyde_timeout: float = Field(8.0, gt=0)
+    """Seconds the language model may take for the hypothetical answer."""
     mmr_top_k: int = Field(20, ge=1, le=200)
+    """Passages that go on to the reranker."""
     mmr_threshold: float = Field(0.92, ge=0, le=1)
+    """Cosine above which a passage repeats a better one, if it brings no new number; 1 keeps all."""
+    mmr_relevance: float = Field(0.7, ge=0, le=1)
+    """Weight of relevance against novelty where more passages are left than go on."""
+    rerank: bool = True
+    """Let the reranker order the passages, where one is set."""
     rerank_top_k: int = Field(5, ge=1, le=50)
     children_per_parent: int = Field(3, ge=1, le=50)
     bm25_k1: float = Field(1.2, ge=0, le=10)

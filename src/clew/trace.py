@@ -105,6 +105,8 @@ class StageTrace:
     """Per candidate dropped: ``chunk_id`` and ``reason``."""
     note: str = ""
     """What degraded or was left out, in words."""
+    text: str = ""
+    """What the stage wrote, where it writes: the hypothetical answer."""
 
 
 @dataclass(slots=True)

@@ -14,7 +14,6 @@ from clew.errors import SettingsError
 from clew.evaluation.corpus import parsed_corpus
 from clew.evaluation.datasets import Passage
 from clew.retrieval.pipeline import RetrievalResult
-from clew.trace import StageTrace
 from clew.types import AnswerEvent, SectionFilter
 from fakes.openai_server import Hang, Raw, Reply, ScriptedServer, Status
 
@@ -280,18 +279,3 @@ def test_a_model_that_is_asked_for_and_not_there_is_an_error(server: ScriptedSer
         clew.ingest_parsed("films", "films", parsed_corpus(FILMS[:3]))
         with pytest.raises(SettingsError, match=r"recursion\.planner"):
             search(clew)
-
-
-def test_one_rerank_sees_all_candidates_and_the_rewritten_question(clew: Clew, server: ScriptedServer) -> None:
-    server.add(verdict(SECOND), verdict())
-    calls: list[tuple[str, int]] = []
-
-    def rerank(question: str, candidates: Any, chunks: Any) -> Any:
-        calls.append((question, len(candidates)))
-        return list(reversed(candidates)), StageTrace("rerank", len(candidates), len(candidates))
-
-    clew.retriever._rerank = rerank
-    result = search(clew)
-    assert calls == [(QUESTION, len(result.hits))]
-    assert {e.candidate.round for e in result.evidence} == {1, 2}
-    assert [stage.name for stage in result.trace.stages].count("rerank") == 1

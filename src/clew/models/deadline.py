@@ -35,4 +35,4 @@ def within(seconds: float, who: str, call: Callable[[], T]) -> T:
         return results[0]
     if errors:
         raise errors[0]
-    raise ServiceUnavailableError(f"{who} did not answer within {seconds:g} s; the next step decides.")
+    raise ServiceUnavailableError(f"{who} did not answer within {seconds:g} s.")

@@ -19,11 +19,17 @@ from tokenizers import Tokenizer
 
 from clew.config import RerankerSettings
 from clew.errors import ServiceRefusedError, SettingsError
+from clew.models.base import Reranker
 from clew.models.endpoint import Attempts, Endpoint
 from clew.models.local import open_session
 
 # A token of these models covers at least this many characters of Latin text, and one of Chinese.
 _LATIN_CHARACTERS_PER_TOKEN = 3
+
+# Start, two between question and passage, and end, as the XLM-RoBERTa family has them; others have fewer.
+_SPECIAL_TOKENS = 4
+_PROBE = "What is the capital of France?"
+_PROBE_PASSAGES = ("The capital of France is Paris.", "Bread is baked from flour and water.")
 
 
 class _Scored(BaseModel):
@@ -57,6 +63,7 @@ class HttpReranker:
             raise SettingsError(f"{setting}.model: must name the model that {setting}.url serves.")
         self._settings = settings
         self._retries = retries
+        self._tokenizer = _tokenizer_in(Path(settings.path)) if settings.path else None
         self._endpoint = Endpoint(
             settings.url, settings.api_key.get_secret_value(), setting=setting, suffixes=("/rerank",)
         )
@@ -106,7 +113,16 @@ class HttpReranker:
         return [scores[i] for i in range(len(passages))]
 
     def _cut(self, passage: str, question: str) -> str:
-        """About as much of the passage as the model reads: its own tokenizer is not at hand here."""
+        """As much of the passage as the model reads; about as much where its tokenizer is not at hand."""
+        if self._tokenizer is not None:
+            room = self._settings.max_tokens - len(self._tokenizer.encode(question)) - _SPECIAL_TOKENS
+            if room < 1:
+                raise ServiceRefusedError(
+                    f"The question fills the {self._settings.max_tokens} tokens that the reranker {self.name} reads; "
+                    "shorten it, or raise models.reranker.max_tokens."
+                )
+            spans = self._tokenizer.encode(passage, add_special_tokens=False).offsets
+            return passage if len(spans) <= room else passage[: spans[room - 1][1]]
         budget = self._settings.max_tokens - _estimated_tokens(question)
         while passage and _estimated_tokens(passage) > max(budget, 16):
             passage = passage[: int(len(passage) * 0.8)]
@@ -121,16 +137,12 @@ class OnnxReranker:
     """
 
     def __init__(self, folder: Path, *, max_tokens: int = 512, batch_size: int = 32) -> None:
-        for file in ("model.onnx", "tokenizer.json"):
-            if not (folder / file).is_file():
-                raise SettingsError(
-                    f"models.reranker.path: there is no {file} in {folder}; name a folder that has one."
-                )
+        if not (folder / "model.onnx").is_file():
+            raise SettingsError(f"models.reranker.path: there is no model.onnx in {folder}; name a folder with one.")
         self._folder = folder
         self._batch_size = batch_size
-        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer = _tokenizer_in(folder)
         self._tokenizer.enable_truncation(max_tokens, strategy="only_second")
-        self._tokenizer.no_padding()
         self._session = open_session(folder / "model.onnx")
 
     @property
@@ -162,11 +174,33 @@ class OnnxReranker:
         return float(np.asarray(output).reshape(-1)[-1])
 
 
+def probe_reranker(reranker: Reranker) -> str:
+    """One line for ``clew doctor``. Raises ServiceError where the reranker fails or orders two passages wrongly."""
+    scores = reranker.rerank(_PROBE, _PROBE_PASSAGES, timeout=20)
+    if scores[0] <= scores[1]:
+        raise ServiceRefusedError(
+            f"{reranker.name} scores {_PROBE_PASSAGES[1]!r} above {_PROBE_PASSAGES[0]!r} for {_PROBE!r}; check that "
+            "models.reranker names a reranking model."
+        )
+    return f"{reranker.name} orders two passages rightly ({scores[0]:.2f} and {scores[1]:.2f})"
+
+
 def normalised(scores: Sequence[float]) -> list[float]:
     """Scores in [0, 1]: as they are where they lie there already, else (logits) through the logistic function."""
     if all(0.0 <= score <= 1.0 for score in scores):
         return list(scores)
     return [1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, score)))) for score in scores]
+
+
+def _tokenizer_in(folder: Path) -> Tokenizer:
+    path = folder / "tokenizer.json"
+    if not path.is_file():
+        raise SettingsError(f"models.reranker.path: there is no tokenizer.json in {folder}; name a folder with one.")
+    tokenizer = Tokenizer.from_file(str(path))
+    # A tokenizer file brings the cuts and padding of its training along.
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
 
 
 def _estimated_tokens(text: str) -> int:

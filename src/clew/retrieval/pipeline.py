@@ -13,17 +13,36 @@ from typing import cast
 
 from clew.config import Settings
 from clew.errors import InputError
-from clew.models.base import ChatModel
+from clew.models.base import ChatModel, Reranker
 from clew.retrieval.context import ContextLimits, build_context
+from clew.retrieval.hyde import Hypothetical, hypothetical_answer, is_sure
 from clew.retrieval.planners import Planner, Variant
-from clew.retrieval.recall import Recall, Recalled, SearchedKb, make_queries, make_query
+from clew.retrieval.recall import (
+    Recall,
+    Recalled,
+    Searched,
+    SearchedKb,
+    make_hypothetical,
+    make_queries,
+    make_query,
+)
 from clew.retrieval.recursion import Limits, Recursion, run_rounds
 from clew.retrieval.rewriting import Turn, rewrite
+from clew.retrieval.selection import Selection
 from clew.storage.base import Records, SearchIndex
 from clew.text.entities import extract_entities
 from clew.text.names import fold_name
 from clew.trace import ComplexityDecision, MultiHopStep, RetrievalTrace, StageTrace
-from clew.types import AnswerEvent, Candidate, ChildChunk, Evidence, FloatArray, Query, RetrievalMode, Scope
+from clew.types import (
+    AnswerEvent,
+    Candidate,
+    ChildChunk,
+    Evidence,
+    FloatArray,
+    Query,
+    RetrievalMode,
+    Scope,
+)
 
 MAX_QUESTION_CHARACTERS = 8000
 _PLACES_BESIDE_ROUNDS = 3
@@ -34,9 +53,6 @@ that gives the question's vector."""
 
 MakePlanner = Callable[[Sequence[SearchedKb], Scope], Planner]
 """A planner for one question over these KBs (the first gives the settings), limited to the scope."""
-
-Rerank = Callable[[str, Sequence[Candidate], Mapping[str, ChildChunk]], tuple[list[Candidate], StageTrace]]
-"""The one rerank after the last round: the rewritten question, all candidates, their chunks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +107,16 @@ class Retriever:
         index: SearchIndex,
         decide: Decide,
         make_planner: MakePlanner,
-        rerank: Rerank | None = None,
-        rewriter: ChatModel | None = None,
+        reranker: Reranker | None = None,
+        enrichment: ChatModel | None = None,
     ) -> None:
+        """``reranker`` orders the final passages; ``enrichment`` rewrites and writes hypothetical answers."""
         self._records = records
         self._recall = Recall(records, index)
         self._decide = decide
         self._make_planner = make_planner
-        self._rerank = rerank
-        self._rewriter = rewriter
+        self._selection = Selection(records, index, reranker)
+        self._enrichment = enrichment
 
     def retrieve(self, request: RetrievalRequest) -> RetrievalResult:
         """Evidence for the question, without following the events; raises as :meth:`stream` does."""
@@ -125,8 +142,11 @@ class Retriever:
                 trace.complexity = self._decide(
                     question, request.mode, request.kbs[0].settings, lambda: _vector(question, *queries[0])
                 )
-            with trace.timed("recall"):
-                first = None if trace.complexity.mode == "multi" else self._recall.look_up(queries, request.scope)
+            searched, first = None, None
+            if trace.complexity.mode == "single":
+                with trace.timed("recall"):
+                    searched = self._recall.search(queries, request.scope)
+                    first = self._recall.fuse(searched, request.scope)
             if first is not None and _escalates(trace.complexity, first, request.kbs[0].settings):
                 trace.complexity = replace(
                     trace.complexity,
@@ -136,13 +156,16 @@ class Retriever:
                 )
             yield _plan_event(trace)
             if trace.complexity.mode == "multi":
-                recalled = yield from self._multi(question, queries, request.scope, trace, first)
+                recalled = yield from self._multi(queries, request.scope, trace, first)
             else:
+                assert searched is not None
                 assert first is not None
+                first = self._with_hypothetical(question, searched, first, request, trace)
                 recalled = yield from self._single(question, first, trace)
+            trace.chunks = len(recalled.candidates)
+            recalled = self._selection.select(question, recalled, request.kbs[0], trace)
             with trace.timed("context"):
                 evidence = self._context(recalled, request.kbs[0], trace)
-        trace.chunks = len(recalled.candidates)
         yield _done_event(trace)
         return RetrievalResult(self._hits(recalled), evidence, trace, queries[0][1])
 
@@ -150,12 +173,45 @@ class Retriever:
         if not history:
             return question
         with trace.timed("rewrite"):
-            result = rewrite(question, history, self._rewriter)
+            result = rewrite(question, history, self._enrichment)
         trace.rewritten = result.question
         trace.usage = trace.usage + result.usage
         if result.failure:
             trace.degraded.append(f"rewriting: {result.failure}")
         return result.question
+
+    def _with_hypothetical(
+        self, question: str, searched: Searched, first: Recalled, request: RetrievalRequest, trace: RetrievalTrace
+    ) -> Recalled:
+        """The first look-up again with the routes of a hypothetical answer, where there is one."""
+        settings = request.kbs[0].settings.retrieval
+        stage = StageTrace("hyde", note=self._no_hypothetical(settings.hyde, first))
+        if stage.note:
+            return replace(first, stages=[stage, *first.stages])
+        assert self._enrichment is not None
+        with trace.timed("hyde"):
+            written = hypothetical_answer(question, self._enrichment, settings.hyde_timeout)
+        stage.text, stage.ms = written.text, trace.ms["hyde"]
+        stage.tokens = written.usage.prompt_tokens + written.usage.completion_tokens
+        trace.usage = trace.usage + written.usage
+        if not written.text:
+            return _without(first, stage, written, trace)
+        with trace.timed("encode"):
+            queries = [(kb, make_hypothetical(written.text, kb)) for kb in request.kbs]
+        with trace.timed("recall"):
+            found = self._recall.search(queries, request.scope, hypothetical=True)
+            fused = self._recall.fuse(searched.with_more(found), request.scope)
+        return replace(fused, stages=[stage, *fused.stages])
+
+    def _no_hypothetical(self, setting: str, first: Recalled) -> str:
+        """Why no hypothetical answer is asked for; empty where one is."""
+        if setting == "never":
+            return "left out: retrieval.hyde is never"
+        if self._enrichment is None:
+            return "left out: no language model is configured"
+        if setting == "when_weak" and is_sure(first.candidates[0] if first.candidates else None):
+            return "left out: keywords and vectors agree about the best passage"
+        return ""
 
     def _single(
         self, question: str, recalled: Recalled, trace: RetrievalTrace
@@ -175,7 +231,6 @@ class Retriever:
 
     def _multi(
         self,
-        question: str,
         queries: Sequence[tuple[SearchedKb, Query]],
         scope: Scope,
         trace: RetrievalTrace,
@@ -212,26 +267,18 @@ class Retriever:
         trace.uncertain_reason = state.uncertain_reason
         trace.usage = trace.usage + state.usage
         with trace.timed("order"):
-            ordered = self._ordered(question, state, by_kb, planner, trace)
+            ordered = self._ordered(state, by_kb, planner, trace)
         return Recalled(ordered, state.chunks, [])
 
     def _ordered(
-        self,
-        question: str,
-        state: Recursion,
-        queries: Mapping[str, Query],
-        planner: Planner,
-        trace: RetrievalTrace,
+        self, state: Recursion, queries: Mapping[str, Query], planner: Planner, trace: RetrievalTrace
     ) -> list[Candidate]:
-        """The pool in its final order: by the one rerank of the question, else as the planner sees it, else fused."""
-        if self._rerank is not None:
-            ordered, stage = self._rerank(question, state.pool, state.chunks)
-        else:
-            known = planner.order(state.situation(queries, len(state.asked), 0))
-            ordered = list(state.pool) if known is None else known
-            stage = StageTrace("order", len(state.pool), len(ordered))
-            stage.note = "fused order" if known is None else planner.name
-            stage.ranking = [{"chunk_id": c.chunk_id, "score": c.score, "round": c.round} for c in ordered]
+        """The pool as the planner orders it, else in the fused order."""
+        known = planner.order(state.situation(queries, len(state.asked), 0))
+        ordered = list(state.pool) if known is None else known
+        stage = StageTrace("order", len(state.pool), len(ordered))
+        stage.note = "fused order" if known is None else planner.name
+        stage.ranking = [{"chunk_id": c.chunk_id, "score": c.score, "round": c.round} for c in ordered]
         trace.stages.append(stage)
         return ordered
 
@@ -266,6 +313,12 @@ class Retriever:
             }
             for c in recalled.candidates[:10]
         ]
+
+
+def _without(first: Recalled, stage: StageTrace, written: Hypothetical, trace: RetrievalTrace) -> Recalled:
+    stage.note = f"failed, its routes are left out: {written.failure}"
+    trace.degraded.append(f"hyde: {written.failure}")
+    return replace(first, stages=[stage, *first.stages])
 
 
 def _escalates(decision: ComplexityDecision, first: Recalled, settings: Settings) -> bool:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 from clew.config import Settings
 from clew.models.base import Embedder
@@ -18,7 +19,11 @@ from clew.types import Candidate, ChildChunk, KnowledgeBase, Query, Representati
 
 _POOL = ThreadPoolExecutor(max_workers=8, thread_name_prefix="recall")
 _TRACED_RANKING = 20
+_TRACED_DROPPED = 100
+_Search = Callable[[], list[Posting]]
 
+HYPOTHETICAL = "hyde_"
+"""Prefix of the routes that look up a hypothetical answer."""
 GRAPH_ROUTE = "graph"
 # A passage that is about the very name asked for should not fall behind those that two other routes share.
 _GRAPH_WEIGHT = 1.5
@@ -42,6 +47,25 @@ class Recalled:
     stages: list[StageTrace]
 
 
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What the routes of one look-up found, before they are fused: by KB, in the order asked."""
+
+    routes: list[tuple[SearchedKb, list[Route]]]
+    stages: list[StageTrace]
+
+    def with_more(self, other: Searched) -> Searched:
+        """The routes of both; they ask the same KBs in the same order."""
+        pairs = zip(self.routes, other.routes, strict=True)
+        return Searched([(kb, [*ours, *theirs]) for (kb, ours), (_, theirs) in pairs], [*self.stages, *other.stages])
+
+
+def dense_representations(settings: Settings) -> list[Representation]:
+    """The representations with vectors that the settings switch on."""
+    chosen = settings.representations
+    return [each for each in Representation if each is not Representation.BM25 and getattr(chosen, each.value, False)]
+
+
 def make_query(text: str, kb: SearchedKb) -> Query:
     """The query with its vector where the KB has dense representations. Raises ServiceError."""
     return make_queries([text], kb)[0][1]
@@ -49,11 +73,18 @@ def make_query(text: str, kb: SearchedKb) -> Query:
 
 def make_queries(texts: Sequence[str], kb: SearchedKb) -> list[tuple[SearchedKb, Query]]:
     """Queries of one KB, encoded together, each paired with the KB. Raises ServiceError."""
-    vectors = kb.embedder.embed_queries(list(texts)) if kb.settings.representations.l2 else [None] * len(texts)
+    dense = bool(dense_representations(kb.settings))
+    vectors = kb.embedder.embed_queries(list(texts)) if dense else [None] * len(texts)
     return [
         (kb, Query(text=text, language=detect_language(text), vector=vector))
         for text, vector in zip(texts, vectors, strict=True)
     ]
+
+
+def make_hypothetical(text: str, kb: SearchedKb) -> Query:
+    """A hypothetical answer as a query: encoded as the passage that it imitates. Raises ServiceError."""
+    vector = kb.embedder.embed_passages([text])[0] if kb.settings.representations.l2 else None
+    return Query(text=text, language=detect_language(text), vector=vector)
 
 
 class Recall:
@@ -71,64 +102,79 @@ class Recall:
         round: int = 1,
         linked: Mapping[str, Sequence[Posting]] | None = None,
     ) -> Recalled:
-        """Candidates of all KBs of the scope, fused; chunks that are not current, or not in scope, are missing.
+        """Candidates of all KBs of the scope, fused; see :meth:`search` and :meth:`fuse`."""
+        return self.fuse(self.search(queries, scope, linked=linked), scope, round=round)
+
+    def search(
+        self,
+        queries: Sequence[tuple[SearchedKb, Query]],
+        scope: Scope,
+        *,
+        linked: Mapping[str, Sequence[Posting]] | None = None,
+        hypothetical: bool = False,
+    ) -> Searched:
+        """All routes of all KBs in parallel, inside the scope.
 
         ``queries`` pairs each KB with the query as its own embedder sees it; ``linked`` are postings by KB that the
-        graph of names adds as a route of their own. At most ``fused_top_k`` children come back, at most
-        ``children_per_parent`` of one parent.
+        graph of names adds as a route of their own. A ``hypothetical`` answer has two routes: keywords and child
+        vectors.
         """
+        searches = [self._searches(kb, query, scope, hypothetical) for kb, query in queries]
+        found = iter(list(_POOL.map(_timed, [search for routes in searches for _, search in routes])))
         stages: list[StageTrace] = []
-        added = linked or {}
+        by_kb: list[tuple[SearchedKb, list[Route]]] = []
+        for (kb, _), named in zip(queries, searches, strict=True):
+            routes = []
+            for name, _ in named:
+                postings, ms = next(found)
+                routes.append(Route(name, postings))
+                stages.append(_route_stage(name, postings, ms))
+            graph = () if linked is None else linked.get(kb.kb.kb_id, ())
+            if graph:
+                routes.append(Route(GRAPH_ROUTE, graph))
+                stages.append(_route_stage(GRAPH_ROUTE, graph, 0.0))
+            by_kb.append((kb, routes))
+        return Searched(by_kb, stages)
+
+    def fuse(self, searched: Searched, scope: Scope, *, round: int = 1) -> Recalled:
+        """The routes' candidates in one ranking; chunks that are not current, or not in scope, are missing.
+
+        The same text in several files counts once, at its best place. At most ``fused_top_k`` children come back, at
+        most ``children_per_parent`` of one parent.
+        """
+        start = time.perf_counter()
+        settings = searched.routes[0][0].settings.retrieval
+        weights = {GRAPH_ROUTE: _GRAPH_WEIGHT}
         rankings = [
-            self._look_up_kb(kb, query, scope, added.get(kb.kb.kb_id, ()), round, stages) for kb, query in queries
+            reciprocal_rank_fusion(kb.kb.kb_id, routes, k=kb.settings.retrieval.rrf_k, weights=weights, round=round)
+            for kb, routes in searched.routes
         ]
-        settings = queries[0][0].settings.retrieval
         fused = fuse_knowledge_bases(rankings, k=settings.rrf_k)
         chunks = self._records.children([c.chunk_id for c in fused])
-        current = [c for c in fused if c.chunk_id in chunks and in_scope(chunks[c.chunk_id], scope)]
-        kept = cap_per_parent(current, settings.children_per_parent, settings.fused_top_k)
-        stages.append(_stage("fuse", fused, kept))
-        return Recalled(kept, {c.chunk_id: chunks[c.chunk_id] for c in kept}, stages)
+        stage = StageTrace("fuse", candidates_in=len(fused))
+        visible = _visible(fused, chunks, scope, stage)
+        kept = cap_per_parent(visible, settings.children_per_parent, settings.fused_top_k, stage)
+        stage.candidates_out = len(kept)
+        stage.ranking = [
+            {"chunk_id": c.chunk_id, "score": c.score, "ranks": dict(c.ranks)} for c in kept[:_TRACED_RANKING]
+        ]
+        stage.ms = (time.perf_counter() - start) * 1000
+        return Recalled(kept, {c.chunk_id: chunks[c.chunk_id] for c in kept}, [*searched.stages, stage])
 
-    def _look_up_kb(
-        self,
-        kb: SearchedKb,
-        query: Query,
-        scope: Scope,
-        linked: Sequence[Posting],
-        round: int,
-        stages: list[StageTrace],
-    ) -> list[Candidate]:
+    def _searches(self, kb: SearchedKb, query: Query, scope: Scope, hypothetical: bool) -> list[tuple[str, _Search]]:
         visible = self._filter(kb, scope)
         settings = kb.settings.retrieval
-        searches: list[tuple[str, Callable[[], list[Posting]]]] = []
+        prefix = HYPOTHETICAL if hypothetical else ""
+        searches: list[tuple[str, _Search]] = []
         if kb.settings.representations.bm25:
-            terms = query_terms(query.text)
-            searches.append((
-                "bm25",
-                lambda: self._index.search_text(
-                    kb.kb.kb_id, terms, visible, settings.route_top_k, k1=settings.bm25_k1, b=settings.bm25_b
-                ),
-            ))  # fmt: skip
-        vector = query.vector
-        if vector is not None:
-            searches.append((
-                "l2",
-                lambda: self._index.search_vector(
-                    kb.kb.kb_id, Representation.L2, vector, visible, settings.route_top_k
-                ),
-            ))  # fmt: skip
-        routes = []
-        for name, (postings, ms) in zip(
-            [name for name, _ in searches], _POOL.map(_timed, [search for _, search in searches]), strict=True
-        ):
-            routes.append(Route(name, postings))
-            stages.append(_route_stage(name, postings, ms))
-        if linked:
-            routes.append(Route(GRAPH_ROUTE, linked))
-            stages.append(_route_stage(GRAPH_ROUTE, linked, 0.0))
-        weights = {GRAPH_ROUTE: _GRAPH_WEIGHT}
-        return reciprocal_rank_fusion(kb.kb.kb_id, routes, k=settings.rrf_k, weights=weights, round=round)
+            text = partial(self._index.search_text, k1=settings.bm25_k1, b=settings.bm25_b)
+            found = partial(text, kb.kb.kb_id, query_terms(query.text), visible, settings.route_top_k)
+            searches.append((f"{prefix}bm25", found))
+        if query.vector is not None:
+            for representation in [Representation.L2] if hypothetical else dense_representations(kb.settings):
+                vector = partial(self._index.search_vector, kb.kb.kb_id, representation, query.vector)
+                searches.append((f"{prefix}{representation}", partial(vector, visible, settings.route_top_k)))
+        return searches
 
     def _filter(self, kb: SearchedKb, scope: Scope) -> IndexFilter:
         sections = None
@@ -148,22 +194,64 @@ def in_scope(chunk: ChildChunk, scope: Scope) -> bool:
     return any(s.file_id == chunk.file_id and chunk.section_path.startswith(s.section_path) for s in scope.sections)
 
 
-def cap_per_parent(candidates: Sequence[Candidate], per_parent: int, limit: int) -> list[Candidate]:
-    """The best ``limit`` candidates with at most ``per_parent`` of one parent, so that one passage's children
-    cannot push the others out."""
-    taken: dict[str, int] = {}
+def _visible(
+    candidates: Sequence[Candidate], chunks: Mapping[str, ChildChunk], scope: Scope, stage: StageTrace
+) -> list[Candidate]:
+    """Those that are current and in scope, the same text under the same titles once."""
+    first_with: dict[tuple[tuple[str, ...], str], str] = {}
     kept: list[Candidate] = []
     for candidate in candidates:
-        count = taken.get(candidate.parent_id, 0)
-        if count < per_parent:
-            taken[candidate.parent_id] = count + 1
+        chunk = chunks.get(candidate.chunk_id)
+        if chunk is None or not in_scope(chunk, scope):
+            _drop(stage, candidate, "not current, or out of scope")
+            continue
+        first = first_with.setdefault((chunk.section_titles, chunk.text), candidate.chunk_id)
+        if first == candidate.chunk_id:
             kept.append(candidate)
-            if len(kept) == limit:
-                break
+        else:
+            _drop(stage, candidate, f"the same text as {first}")
     return kept
 
 
-def _timed(search: Callable[[], list[Posting]]) -> tuple[list[Posting], float]:
+def cap_per_parent(
+    candidates: Sequence[Candidate], per_parent: int, limit: int, stage: StageTrace | None = None
+) -> list[Candidate]:
+    """The best ``limit`` candidates with at most ``per_parent`` of one parent, so that one passage's children
+    cannot push the others out. ``stage`` is told what was dropped."""
+    taken: dict[str, int] = {}
+    kept: list[Candidate] = []
+    stage = stage or StageTrace("cap")
+    for candidate in candidates:
+        count = taken.get(candidate.parent_id, 0)
+        if count == per_parent:
+            _drop(stage, candidate, "too many of one parent")
+        elif len(kept) == limit:
+            _drop(stage, candidate, f"not among the best {limit}")
+        else:
+            taken[candidate.parent_id] = count + 1
+            kept.append(candidate)
+    return kept
+
+
+def best_of_parents(candidates: Sequence[Candidate]) -> tuple[list[Candidate], StageTrace]:
+    """The best child of each parent, in the order given, and the trace of the step from children to parents."""
+    stage = StageTrace("parents", candidates_in=len(candidates))
+    best: dict[str, Candidate] = {}
+    for candidate in candidates:
+        first = best.setdefault(candidate.parent_id, candidate)
+        if first is not candidate:
+            _drop(stage, candidate, f"in the same parent as {first.chunk_id}")
+    stage.candidates_out = len(best)
+    stage.ranking = [{"chunk_id": c.chunk_id, "parent_id": c.parent_id, "score": c.score} for c in best.values()]
+    return list(best.values()), stage
+
+
+def _drop(stage: StageTrace, candidate: Candidate, reason: str) -> None:
+    if len(stage.dropped) < _TRACED_DROPPED:
+        stage.dropped.append({"chunk_id": candidate.chunk_id, "reason": reason})
+
+
+def _timed(search: _Search) -> tuple[list[Posting], float]:
     start = time.perf_counter()
     postings = search()
     return postings, (time.perf_counter() - start) * 1000
@@ -176,19 +264,4 @@ def _route_stage(name: str, postings: Sequence[Posting], ms: float) -> StageTrac
         candidates_out=len(postings),
         ms=ms,
         ranking=[{"chunk_id": p.chunk_id, "score": p.score} for p in postings[:_TRACED_RANKING]],
-    )
-
-
-def _stage(name: str, before: Sequence[Candidate], after: Sequence[Candidate]) -> StageTrace:
-    kept = {c.chunk_id for c in after}
-    return StageTrace(
-        name=name,
-        candidates_in=len(before),
-        candidates_out=len(after),
-        ranking=[{"chunk_id": c.chunk_id, "score": c.score, "ranks": dict(c.ranks)} for c in after[:_TRACED_RANKING]],
-        dropped=[
-            {"chunk_id": c.chunk_id, "reason": "not current, out of scope, or too many of one parent"}
-            for c in before[:_TRACED_RANKING]
-            if c.chunk_id not in kept
-        ],
     )

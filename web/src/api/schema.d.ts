@@ -1758,6 +1758,11 @@ export interface components {
                 [key: string]: unknown;
             }[];
             /**
+             * Text
+             * @default
+             */
+            text: string;
+            /**
              * Tokens
              * @default 0
              */

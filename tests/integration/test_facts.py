@@ -1,0 +1,248 @@
+"""A question of one hop from end to end: real records and index, models over real HTTP that say what the test wants."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.app import Clew
+from clew.evaluation.corpus import parsed_corpus
+from clew.evaluation.datasets import Passage
+from clew.retrieval.pipeline import RetrievalResult
+from clew.trace import StageTrace
+from fakes.openai_server import ScriptedServer, Status
+from fakes.rerank_server import Answer, RerankServer, cohere
+
+PASSAGES = [
+    Passage("profit", "Results", "The company reported a net profit attributable to shareholders of 12 million."),
+    Passage("rhine", "Rivers", "The Rhine flows past Cologne and carries many barges."),
+    Passage("dividend", "Dividend", "The board proposes a dividend of 3 per share to the general meeting."),
+    *(Passage(f"p{i}", f"Topic {i}", f"Passage {i} is about topic {i} and the number {i * 7}.") for i in range(40)),
+]
+CLAUSES = "".join(f"Clause {i}: the tenant pays the rent on the first day of the month. " for i in range(60))
+LEASES = [
+    Passage("terms", "Terms", CLAUSES),
+    *(Passage(f"l{i}", f"Lease {i}", f"The rent of flat {i} is due when the tenant has the keys.") for i in range(20)),
+]
+NOTICE = Passage("notice", "Notice", "The swimming pool closes at nine in the evening.")
+QUESTION = "How much did the enterprise earn?"
+ANSWER = "net profit attributable to shareholders reported by the company"
+
+
+def overrides(url: str, **more: Any) -> dict[str, Any]:
+    return {"models": {"embedder": {"kind": "openai", "url": url, "model": "fake", "dimension": 32}} | more}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with three KBs, made once and copied for each test."""
+    folder = tmp_path_factory.mktemp("built") / "data"
+    with ScriptedServer() as server, Clew.open(folder, overrides=overrides(server.url)) as clew:
+        clew.create_kb("kb")
+        clew.ingest_parsed("kb", "corpus", parsed_corpus(PASSAGES))
+        clew.create_kb("leases", settings={"indexing": {"child_tokens": 32, "parent_tokens": 4096}})
+        clew.ingest_parsed("leases", "leases", parsed_corpus(LEASES))
+        clew.create_kb("copies")
+        for i in range(4):
+            clew.ingest_parsed("copies", f"copy {i}", parsed_corpus([NOTICE, PASSAGES[i]]))
+    return folder
+
+
+@pytest.fixture
+def folder(built: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(built, tmp_path / "data"))
+
+
+def opened(folder: Path, server: ScriptedServer, *, model: bool = True, **more: Any) -> Clew:
+    if model:
+        more["enrichment"] = {"url": server.url, "model": "small", "retries": 0}
+    return Clew.open(folder, overrides=overrides(server.url, **more))
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as running:
+        yield running
+
+
+def ask(
+    clew: Clew, question: str = QUESTION, mode: Any = "single", kb: str = "kb", **retrieval: Any
+) -> RetrievalResult:
+    return clew.search(question, kbs=[kb], mode=mode, overlay={"retrieval": retrieval})
+
+
+def stage(result: RetrievalResult, name: str) -> StageTrace:
+    stages = [*(s for step in result.trace.rounds for s in step.stages), *result.trace.stages]
+    [found] = [s for s in stages if s.name == name]
+    return found
+
+
+def titles(result: RetrievalResult) -> list[str]:
+    return [hit.section_titles[-1] for hit in result.hits]
+
+
+# --- HyDE ----------------------------------------------------------------------------------------------------
+
+
+def test_a_hypothetical_answer_adds_its_routes(folder: Path, server: ScriptedServer) -> None:
+    with opened(folder, server) as clew:
+        server.add(ANSWER)
+        result = ask(clew)
+        assert titles(result)[0] == "Results"
+        assert {"bm25", "l2", "hyde_bm25", "hyde_l2"} >= set(result.hits[0].representations) >= {"hyde_bm25"}
+        written = stage(result, "hyde")
+        assert (written.text, written.note, written.tokens) == (ANSWER, "", 18)
+        assert stage(result, "hyde_bm25").candidates_out > 0
+        assert stage(result, "hyde_l2").candidates_out > 0
+        assert result.trace.usage.calls == 1
+        assert "hyde" in result.trace.ms
+        assert len(server.chats) == 1
+
+
+def test_without_a_model_the_routes_are_left_out_and_the_trace_says_so(folder: Path, server: ScriptedServer) -> None:
+    with opened(folder, server, model=False) as clew:
+        result = ask(clew)
+        assert stage(result, "hyde").note == "left out: no language model is configured"
+        assert not any(r.startswith("hyde") for hit in result.hits for r in hit.representations)
+        assert result.trace.degraded == []
+        assert result.hits
+
+
+def test_a_failing_model_costs_nothing_but_its_routes(folder: Path, server: ScriptedServer) -> None:
+    with opened(folder, server) as clew:
+        server.add(Status(500))
+        result = ask(clew)
+        assert stage(result, "hyde").note.startswith("failed, its routes are left out: ")
+        assert result.trace.degraded
+        assert result.trace.degraded[0].startswith("hyde: ")
+        assert titles(result) == titles(ask(clew, hyde="never"))
+
+
+def test_the_setting_says_when_the_model_is_asked(folder: Path, server: ScriptedServer) -> None:
+    with opened(folder, server) as clew:
+        assert stage(ask(clew, hyde="never"), "hyde").note == "left out: retrieval.hyde is never"
+        sure = "The Rhine flows past Cologne and carries many barges."
+        assert "agree" in stage(ask(clew, sure, hyde="when_weak"), "hyde").note
+        assert server.chats == []
+        server.add(ANSWER)
+        assert stage(ask(clew, "How much did it earn", hyde="when_weak"), "hyde").text == ANSWER
+
+
+def test_rounds_do_without_it(folder: Path, server: ScriptedServer) -> None:
+    with opened(folder, server) as clew:
+        server.add('{"need_more": false, "reason": "complete"}')
+        result = ask(clew, mode="multi")
+        assert len(server.chats) == 1
+        assert not any(s.name.startswith("hyde") for step in result.trace.rounds for s in step.stages)
+
+
+# --- rerank --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def overlapping() -> Iterator[RerankServer]:
+    with RerankServer(cohere) as running:
+        yield running
+
+
+def reranked(folder: Path, server: ScriptedServer, url: str, **more: Any) -> Clew:
+    return opened(folder, server, reranker={"kind": "http", "url": url, "model": "m", "timeout": 5.0}, **more)
+
+
+@pytest.mark.parametrize("mode", ["single", "multi"])
+def test_one_rerank_a_question_orders_the_passages(
+    folder: Path, server: ScriptedServer, overlapping: RerankServer, mode: str
+) -> None:
+    with reranked(folder, server, overlapping.url) as clew:
+        if mode == "multi":
+            second = "Which dividend does the board propose?"
+            server.add(f'{{"need_more": true, "next_question": "{second}", "reason": "asks"}}', '{"need_more": false}')
+        question = "topic 3 and the number 21"
+        result = ask(clew, question, mode, hyde="never")
+        assert len(overlapping.bodies) == 1
+        body = overlapping.bodies[0]
+        assert body["query"] == question
+        assert body["top_n"] == len(body["documents"]) == len(result.hits) <= 20
+        scores = [hit.rerank_score for hit in result.hits]
+        assert None not in scores
+        assert scores == sorted(scores, reverse=True)
+        assert result.hits[0].section_titles[-1] == "Topic 3"
+        assert stage(result, "rerank").note == "m"
+        if mode == "multi":
+            assert {e.candidate.round for e in result.evidence} == {1, 2}
+
+
+def test_parents_are_read_with_their_titles(folder: Path, server: ScriptedServer, overlapping: RerankServer) -> None:
+    with reranked(folder, server, overlapping.url) as clew:
+        result = ask(clew, "On which day does clause 17 want the rent?", kb="leases", hyde="never")
+        [place] = [i for i, hit in enumerate(result.hits) if hit.section_titles[-1] == "Terms"]
+        [passage] = [text for text in overlapping.bodies[0]["documents"] if text.startswith("Terms")]
+        assert result.hits[place].text in passage
+        assert len(passage) > 2 * len(result.hits[place].text)
+
+
+@pytest.mark.parametrize("answer", [(400, {}), (200, {"results": []}), (200, {"results": [{"index": 99}]})])
+def test_a_failing_reranker_leaves_the_fused_order_and_says_so(
+    folder: Path, server: ScriptedServer, answer: tuple[int, Any]
+) -> None:
+    replies: Answer = lambda _: answer  # noqa: E731
+    with RerankServer(replies) as failing, reranked(folder, server, failing.url) as clew:
+        result = ask(clew, hyde="never")
+        assert stage(result, "rerank").note.startswith("degraded")
+        assert [entry[:7] for entry in result.trace.degraded] == ["rerank:"]
+        assert titles(result) == titles(ask(clew, hyde="never", rerank=False))
+        assert all(hit.rerank_score is None for hit in result.hits)
+        assert len(result.evidence) == 5
+
+
+def test_a_knowledge_base_can_do_without(folder: Path, server: ScriptedServer, overlapping: RerankServer) -> None:
+    with reranked(folder, server, overlapping.url) as clew:
+        result = ask(clew, hyde="never", rerank=False)
+        assert stage(result, "rerank").note == "left out: retrieval.rerank is off"
+        assert overlapping.bodies == []
+
+
+def test_doctor_tries_the_reranker(folder: Path, server: ScriptedServer, overlapping: RerankServer) -> None:
+    def line(clew: Clew) -> Any:
+        [found] = [check for check in clew.check() if check.name == "reranker"]
+        return found
+
+    with reranked(folder, server, overlapping.url) as clew:
+        assert line(clew).ok
+        assert "m orders two passages rightly" in line(clew).detail
+    with RerankServer(lambda _: (400, {})) as down, reranked(folder, server, down.url) as clew:
+        assert not line(clew).ok
+    with opened(folder, server) as clew:
+        assert line(clew).ok
+        assert "none configured" in line(clew).detail
+
+
+# --- one ranking ---------------------------------------------------------------------------------------------
+
+
+def test_near_identical_children_of_one_parent_do_not_push_out_the_others(folder: Path, server: ScriptedServer) -> None:
+    with opened(folder, server) as clew:
+        [file] = clew.list_files("leases")
+        terms = {child.chunk_id for child in clew.file_children(file.file_id) if child.section_titles == ("Terms",)}
+        assert len(terms) >= 20
+        result = ask(clew, "When does the tenant pay the rent?", kb="leases", hyde="never")
+        fused = stage(result, "fuse")
+        assert len(terms & {entry["chunk_id"] for entry in fused.ranking}) == 3
+        assert any(entry["reason"] == "too many of one parent" for entry in fused.dropped)
+        assert titles(result).count("Terms") == 1
+        assert len(set(titles(result))) == 20
+        assert stage(result, "parents").candidates_out == 21
+
+
+def test_the_same_text_counts_once(folder: Path, server: ScriptedServer) -> None:
+    with opened(folder, server) as clew:
+        result = ask(clew, "When does the swimming pool close?", kb="copies", hyde="never")
+        assert titles(result).count("Notice") == 1
+        assert result.hits[0].representations == ("bm25", "l2")
+        reasons = [entry["reason"] for entry in stage(result, "fuse").dropped]
+        assert sum(reason.startswith("the same text as") for reason in reasons) == 3
+        assert len({hit.chunk_id for hit in result.hits}) == len(result.hits)
