@@ -98,6 +98,18 @@ class ModelSettings(_Section):
     reranker: RerankerSettings = RerankerSettings()
 
 
+class OcrSettings(_Section):
+    """Recognition of text on scanned pages and pictures."""
+
+    enabled: bool = True
+    dpi: int = Field(200, ge=72, le=600)
+    """Pixels an inch at which a page is drawn to be read."""
+    max_pages: int = Field(500, ge=1)
+    """Pages of one file that are recognised; of a longer scan the rest is named in a warning."""
+    page_timeout: float = Field(120.0, gt=0)
+    """Seconds that one page may take once ``parse_timeout`` is used up."""
+
+
 class IndexingSettings(_Section):
     """How files become chunks."""
 
@@ -110,6 +122,7 @@ class IndexingSettings(_Section):
     parse_timeout: float = Field(600.0, gt=0)
     """Seconds one file may take to parse."""
     parse_memory_bytes: int = Field(2_000_000_000, ge=100_000_000)
+    ocr: OcrSettings = OcrSettings()
 
 
 class RepresentationSettings(_Section):

@@ -205,7 +205,8 @@ def parse(path: Path, data: DataOption = None, as_json: JsonOption = False) -> N
     if not path.is_file():
         raise InputError(f"{path}: there is no such file.")
     folder = data or default_data_folder()
-    failed = print_parsed(path, make_embedder(load_settings(folder), folder), as_json=as_json)
+    settings = load_settings(folder)
+    failed = print_parsed(path, make_embedder(settings, folder), settings.indexing, as_json=as_json)
     if failed:
         sys.exit(1)
 

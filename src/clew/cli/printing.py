@@ -11,9 +11,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from clew.config import IndexingSettings
 from clew.errors import FileFailedError
 from clew.indexing.chunking import chunk_file
-from clew.indexing.parsers import parse_path
+from clew.indexing.parse_worker import parse_within
 from clew.models.base import Embedder
 from clew.trace import to_json
 
@@ -96,10 +97,16 @@ def print_checks(checks: Sequence[Json], through: str) -> None:
     _out.print(table)
 
 
-def print_parsed(path: Path, embedder: Embedder, *, as_json: bool) -> bool:
+def print_parsed(path: Path, embedder: Embedder, settings: IndexingSettings, *, as_json: bool) -> bool:
     """Blocks, section tree and chunks of a file; returns whether it failed."""
     try:
-        parsed = parse_path(path)
+        with _errors.status("") as status:
+            parsed = parse_within(
+                path,
+                path.name,
+                settings,
+                on_page=lambda done, total: status.update(f"{done} of {total} pages recognised"),
+            )
     except FileFailedError as error:
         if as_json:
             empty: list[Json] = []
@@ -108,7 +115,15 @@ def print_parsed(path: Path, embedder: Embedder, *, as_json: bool) -> bool:
         else:
             _errors.print(f"clew: {error}", style="red", markup=False, soft_wrap=True)
         return True
-    parents, children = chunk_file("", parsed, count_tokens=embedder.count_tokens, token_offsets=embedder.token_offsets)
+    parents, children = chunk_file(
+        "",
+        parsed,
+        count_tokens=embedder.count_tokens,
+        token_offsets=embedder.token_offsets,
+        parent_tokens=settings.parent_tokens,
+        child_tokens=settings.child_tokens,
+        overlap_tokens=settings.overlap_tokens,
+    )
     if as_json:
         print(
             json.dumps(

@@ -17,13 +17,16 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import clew.errors
 import clew.types
+from clew.config import IndexingSettings
 from clew.errors import ClewError, DamagedFileError, FileFailedError
-from clew.indexing.parsers import parse
+from clew.indexing.parsers import ParseContext, ParseOptions, parse
 from clew.types import ParsedFile
 
 _LENGTH = struct.Struct(">Q")
@@ -33,11 +36,36 @@ _MAX_IDLE = 4
 _COMMAND = "from clew.indexing.parse_worker import serve; serve()"
 
 
-def parse_file(path: Path, name: str = "", *, timeout: float = 600.0, memory_bytes: int = 2_000_000_000) -> ParsedFile:
-    """The blocks and sections of a file, parsed in another process.
+DEFAULT_OPTIONS = ParseOptions()
+Pages = Callable[[int, int], None]
+"""Told how many of the pages whose text has to be recognised are done."""
 
-    ``timeout``: seconds for this file; ``memory_bytes``: how much the parser may allocate beside what it needs to
-    run at all (enforced on Linux; elsewhere a process has no such limit). Safe to call from several threads.
+
+@dataclass(frozen=True, slots=True)
+class ParseLimits:
+    """What one file may take: seconds, seconds for each page whose text is recognised, and bytes.
+
+    A scan goes on past ``timeout`` as long as each page is done within ``page_timeout``. ``memory_bytes`` is what the
+    parser may allocate beside what it needs to run at all (enforced on Linux; elsewhere a process has no such limit).
+    """
+
+    timeout: float = 600.0
+    page_timeout: float = 120.0
+    memory_bytes: int = 2_000_000_000
+
+
+DEFAULT_LIMITS = ParseLimits()
+
+
+def parse_file(
+    path: Path,
+    name: str = "",
+    *,
+    limits: ParseLimits = DEFAULT_LIMITS,
+    options: ParseOptions = DEFAULT_OPTIONS,
+    on_page: Pages = lambda done, total: None,
+) -> ParsedFile:
+    """The blocks and sections of a file, parsed in another process. Safe to call from several threads.
 
     Raises:
         InputError: the path cannot be opened.
@@ -47,7 +75,7 @@ def parse_file(path: Path, name: str = "", *, timeout: float = 600.0, memory_byt
     worker = _take()
     done = False
     try:
-        outcome = worker.ask((str(path), name, memory_bytes), timeout)
+        outcome = worker.ask((str(path), name, limits.memory_bytes, options), limits, on_page)
         done = True
     finally:
         if done:
@@ -58,20 +86,51 @@ def parse_file(path: Path, name: str = "", *, timeout: float = 600.0, memory_byt
         return outcome
     if isinstance(outcome, ClewError):
         raise outcome
-    if outcome == "timeout":
-        raise FileFailedError(
-            f"{name}: parsing took longer than {timeout:g} seconds and was stopped. Split the file, or raise "
-            "indexing.parse_timeout."
-        )
+    if isinstance(outcome, _TimedOut):
+        raise FileFailedError(f"{name}: {outcome.reason(limits)}")
     if outcome == "memory":
         raise FileFailedError(
-            f"{name}: parsing needs more than {memory_bytes / 1e9:.1f} GB of memory and was stopped. Split the file, "
-            "or raise indexing.parse_memory_bytes."
+            f"{name}: parsing needs more than {limits.memory_bytes / 1e9:.1f} GB of memory and was stopped. Split the "
+            "file, or raise indexing.parse_memory_bytes."
         )
     raise DamagedFileError(
         f"{name}: the parser broke down on this file ({outcome}). Open it in the program that made it and save it "
         "again."
     )
+
+
+def parse_within(
+    path: Path, name: str, settings: IndexingSettings, *, on_page: Pages = lambda done, total: None
+) -> ParsedFile:
+    """:func:`parse_file` with the limits and options of a KB's settings."""
+    ocr = settings.ocr
+    return parse_file(
+        path,
+        name,
+        limits=ParseLimits(settings.parse_timeout, ocr.page_timeout, settings.parse_memory_bytes),
+        options=ParseOptions(ocr=ocr.enabled, ocr_dpi=ocr.dpi, ocr_max_pages=ocr.max_pages),
+        on_page=on_page,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _TimedOut:
+    """The time ran out; ``done`` of ``total`` pages were recognised, none where it was not about that."""
+
+    done: int = 0
+    total: int = 0
+
+    def reason(self, limits: ParseLimits) -> str:
+        if not self.total:
+            return (
+                f"parsing took longer than {limits.timeout:g} seconds and was stopped. Split the file, or raise "
+                "indexing.parse_timeout."
+            )
+        return (
+            f"its text was recognised on {self.done} of {self.total} pages; the next step took longer than "
+            f"{limits.page_timeout:g} seconds and was stopped. Raise indexing.ocr.page_timeout, lower "
+            "indexing.ocr.dpi, or split the file."
+        )
 
 
 class _Worker:
@@ -88,26 +147,27 @@ class _Worker:
         """Whether it can take another file."""
         return self._process.poll() is None and self._files < _FILES_PER_WORKER
 
-    def ask(self, request: tuple[str, str, int], timeout: float) -> object:
-        """The child's answer: a ParsedFile, a ClewError, or ``timeout``, ``memory``, or how it ended."""
+    def ask(self, request: tuple[str, str, int, ParseOptions], limits: ParseLimits, on_page: Pages) -> object:
+        """The child's answer: a ParsedFile, a ClewError, _TimedOut, ``memory``, or how it ended."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._files += 1
-        deadline = time.monotonic() + timeout
-        timer = threading.Timer(timeout, self._process.kill)
-        timer.daemon = True
-        timer.start()
-        try:
-            _write(self._process.stdin, pickle.dumps(request))
-            answer = _read(self._process.stdout)
-        except (OSError, EOFError):
-            code = self._process.wait()
-            if time.monotonic() >= deadline:
-                return "timeout"
-            return f"signal {-code}" if code < 0 else f"exit code {code}"
-        finally:
-            timer.cancel()
-        return _Answers(io.BytesIO(answer)).load()
+        pages = (0, 0)
+        with _Deadline(limits.timeout, self._process.kill) as deadline:
+            try:
+                _write(self._process.stdin, pickle.dumps(request))
+                while True:
+                    answer = _Answers(io.BytesIO(_read(self._process.stdout))).load()
+                    if not isinstance(answer, tuple):
+                        return answer
+                    done, total = pages = answer
+                    deadline.grant(limits.page_timeout)
+                    on_page(done, total)
+            except (OSError, EOFError):
+                code = self._process.wait()
+                if deadline.passed:
+                    return _TimedOut(*pages)
+                return f"signal {-code}" if code < 0 else f"exit code {code}"
 
     def end(self) -> None:
         """Stops the child at once."""
@@ -118,6 +178,37 @@ class _Worker:
             if stream is not None:
                 with contextlib.suppress(OSError):
                     stream.close()
+
+
+class _Deadline:
+    """Calls ``end`` when the time is up, unless it is left before; time may be granted on the way."""
+
+    def __init__(self, seconds: float, end: Callable[[], None]) -> None:
+        self._at = time.monotonic() + seconds
+        self._end = end
+        self._left = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> _Deadline:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._left.set()
+
+    @property
+    def passed(self) -> bool:
+        return time.monotonic() >= self._at
+
+    def grant(self, seconds: float) -> None:
+        """At least so many seconds from now."""
+        self._at = max(self._at, time.monotonic() + seconds)
+
+    def _watch(self) -> None:
+        while not self._left.wait(max(0.0, self._at - time.monotonic())):
+            if self.passed:
+                self._end()
+                return
 
 
 _idle: list[_Worker] = []
@@ -186,17 +277,18 @@ def serve() -> None:
     os.dup2(2, 1)  # what a library prints must not mix with the answers
     while True:
         try:
-            path, name, memory_bytes = pickle.loads(_read(requests))
+            path, name, memory_bytes, options = pickle.loads(_read(requests))
         except EOFError:
             return
-        _write(answers, _answer(path, name, memory_bytes))
+        context = ParseContext(options, lambda done, total: _write(answers, pickle.dumps((done, total))))
+        _write(answers, _answer(path, name, memory_bytes, context))
 
 
-def _answer(path: str, name: str, memory_bytes: int) -> bytes:
+def _answer(path: str, name: str, memory_bytes: int, context: ParseContext) -> bytes:
     result: ParsedFile | ClewError | str
     try:
         with _limited_memory(memory_bytes):
-            result = parse(Path(path), name)
+            result = parse(Path(path), name, context=context)
             return pickle.dumps(result)
     except MemoryError:
         return pickle.dumps("memory")

@@ -16,7 +16,7 @@ from clew.errors import ClewError, EmptyFileError
 from clew.indexing.chunking import chunk_file
 from clew.indexing.embedding import EmbeddingReport, embed_children, index_entries
 from clew.indexing.graph import chunk_names
-from clew.indexing.parse_worker import parse_file
+from clew.indexing.parse_worker import parse_within
 from clew.models.base import Embedder
 from clew.storage.base import Originals, Records, SearchIndex
 from clew.types import File, KnowledgeBase, ParsedFile
@@ -47,11 +47,11 @@ class IndexingPipeline:
         settings = self._settings_of(file)
         progress("parse", 0.0)
         with self.originals.local_path(file.file_key) as path:
-            parsed = parse_file(
+            parsed = parse_within(
                 path,
                 file.name,
-                timeout=settings.indexing.parse_timeout,
-                memory_bytes=settings.indexing.parse_memory_bytes,
+                settings.indexing,
+                on_page=lambda done, total: progress("recognise", _PARSED * done / total),
             )
         progress("chunk", _PARSED)
         counts = self.stage_parsed(file, parsed)

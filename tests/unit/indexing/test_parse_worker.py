@@ -12,7 +12,7 @@ import pytest
 
 from clew.errors import DamagedFileError, EmptyFileError, FileFailedError, InputError
 from clew.indexing import parse_worker
-from clew.indexing.parse_worker import end_workers, parse_file
+from clew.indexing.parse_worker import ParseLimits, end_workers, parse_file
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +54,7 @@ def test_a_file_that_takes_too_long_fails_alone(tmp_path: Path) -> None:
     os.mkfifo(slow)  # opening it waits for ever
     quick.write_text("一句话。", encoding="utf-8")
     with pytest.raises(FileFailedError, match=r"slow\.txt: parsing took longer than 2 seconds"):
-        parse_file(slow, timeout=2)
+        parse_file(slow, limits=ParseLimits(timeout=2))
     assert parse_file(quick).blocks
 
 
@@ -63,7 +63,27 @@ def test_a_file_that_needs_too_much_memory_fails_alone(tmp_path: Path) -> None:
     path = tmp_path / "big.txt"
     path.write_bytes(b"a line of text with nothing in it\n" * 3_000_000)
     with pytest.raises(FileFailedError, match=r"big\.txt: parsing needs more than 0\.1 GB"):
-        parse_file(path, memory_bytes=150_000_000)
+        parse_file(path, limits=ParseLimits(memory_bytes=150_000_000))
+
+
+def test_each_recognised_page_grants_time(tmp_path: Path) -> None:
+    ended = threading.Event()
+    with parse_worker._Deadline(0.2, ended.set) as deadline:
+        deadline.grant(1.0)
+        assert not ended.wait(0.5)
+        assert ended.wait(5)
+        assert deadline.passed
+
+
+def test_progress_of_recognition_comes_through() -> None:
+    told: list[tuple[int, int]] = []
+    scan = Path(__file__).parents[2] / "data" / "scan_zh.png"
+    assert parse_file(scan, on_page=lambda *done: told.append(done)).blocks
+    assert told == [(1, 1)]
+    reason = parse_worker._TimedOut(12, 300).reason(ParseLimits(page_timeout=30))
+    assert "recognised on 12 of 300 pages" in reason
+    assert "longer than 30 seconds" in reason
+    assert "indexing.ocr.page_timeout" in reason
 
 
 def test_a_crash_fails_the_file_alone(tmp_path: Path) -> None:
@@ -75,7 +95,7 @@ def test_a_crash_fails_the_file_alone(tmp_path: Path) -> None:
     (worker,) = parse_worker._idle
     threading.Timer(0.5, os.kill, (worker._process.pid, signal.SIGSEGV)).start()
     with pytest.raises(DamagedFileError, match=r"waits\.txt: the parser broke down on this file \(signal 11\)"):
-        parse_file(fifo, timeout=30)
+        parse_file(fifo, limits=ParseLimits(timeout=30))
     assert parse_file(path).blocks
 
 

@@ -6,17 +6,18 @@ second. Formats that Clew does not read are refused by name.
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 from clew.errors import DamagedFileError, EmptyFileError, FileFailedError, InputError, UnsupportedFileError
 from clew.indexing.parsers.base import Parser
+from clew.indexing.parsers.context import DEFAULT_CONTEXT, ParseContext, ParseOptions
 from clew.indexing.parsers.detection import MediaType, detect
 from clew.indexing.sections import build_sections
 from clew.types import ParsedFile
 
-__all__ = ["MediaType", "detect", "parse", "parse_path", "parser_for"]
+__all__ = ["MediaType", "ParseContext", "ParseOptions", "detect", "parse", "parser_for"]
 
 # Modules (and their function, where it is not ``parse``), imported when a file of their type comes: a PDF library
 # need not be loaded to read a note.
@@ -29,13 +30,23 @@ _PARSERS = {
     MediaType.DOCX: "clew.indexing.parsers.docx",
     MediaType.PPTX: "clew.indexing.parsers.pptx",
     MediaType.PDF: "clew.indexing.parsers.pdf",
+    MediaType.IMAGE: "clew.indexing.parsers.image",
 }
+_WITH_CONTEXT = {MediaType.PDF, MediaType.IMAGE}
+"""Their parsers take a :class:`ParseContext` too."""
 
 
-def parse(data: bytes | Path, name: str = "", *, media_type: MediaType | None = None) -> ParsedFile:
+def parse(
+    data: bytes | Path,
+    name: str = "",
+    *,
+    media_type: MediaType | None = None,
+    context: ParseContext = DEFAULT_CONTEXT,
+) -> ParsedFile:
     """The blocks and sections of a file, given as bytes or as a path.
 
-    ``name`` is the file's name (default: the path's); ``media_type`` overrides what its content says.
+    ``name`` is the file's name (default: the path's); ``media_type`` overrides what its content says;
+    ``context`` holds the options.
 
     Raises:
         FileFailedError: the file is empty, damaged, encrypted or of a format that Clew does not read.
@@ -48,7 +59,7 @@ def parse(data: bytes | Path, name: str = "", *, media_type: MediaType | None = 
         raise EmptyFileError(f"{name}: the file is empty (0 bytes). Check that it was saved or copied completely.")
     kind = media_type or detect(data, name)
     try:
-        return build_sections(parser_for(kind, name)(data, name))
+        return build_sections(parser_for(kind, name, context)(data, name))
     except FileFailedError:
         raise
     except RecursionError as error:
@@ -61,18 +72,13 @@ def parse(data: bytes | Path, name: str = "", *, media_type: MediaType | None = 
         ) from error
 
 
-def parse_path(path: Path) -> ParsedFile:
-    """``parse`` of a file on disk. Raises InputError where it cannot be opened, FileFailedError where not read."""
-    return parse(path)
-
-
-def parser_for(kind: MediaType, name: str) -> Parser:
+def parser_for(kind: MediaType, name: str, context: ParseContext = DEFAULT_CONTEXT) -> Parser:
     """The parser of a media type. Raises UnsupportedFileError where there is none; ``name`` is for its message."""
     module, _, function = _PARSERS.get(kind, "").partition(":")
-    if not module or find_spec(module) is None:
+    if not module:
         raise UnsupportedFileError(f"{name}: {kind.label} files cannot be read yet. {kind.advice}")
-    parser: Parser = getattr(import_module(module), function or "parse")
-    return parser
+    parser = getattr(import_module(module), function or "parse")
+    return partial(parser, context=context) if kind in _WITH_CONTEXT else parser
 
 
 def _read(path: Path) -> bytes:

@@ -34,6 +34,7 @@ class MediaType(StrEnum):
     ZIP = "application/zip"
     ARCHIVE = "application/x-archive"
     IMAGE = "image/*"
+    HEIC = "image/heic"
     MEDIA = "application/x-media"
     PROGRAM = "application/x-executable"
     OLE = "application/x-ole-storage"
@@ -70,6 +71,7 @@ _LABELS = {
     MediaType.ZIP: "ZIP archive",
     MediaType.ARCHIVE: "archive",
     MediaType.IMAGE: "image",
+    MediaType.HEIC: "HEIC photo",
     MediaType.MEDIA: "sound or video",
     MediaType.PROGRAM: "program",
     MediaType.OLE: "old Office",
@@ -82,7 +84,7 @@ _ADVICE = {
     MediaType.RTF: "Save it as DOCX and add that.",
     MediaType.ZIP: "Unpack it and add the files inside.",
     MediaType.ARCHIVE: "Unpack it and add the files inside.",
-    MediaType.IMAGE: "Put it into a PDF with a text layer and add that.",
+    MediaType.HEIC: "Save it as JPEG or PNG and add that.",
     MediaType.MEDIA: "Add its transcript as text.",
     MediaType.PROGRAM: "Only documents can be added.",
 }
@@ -132,7 +134,14 @@ _BINARY_EXTENSIONS = {
     ".ppt": MediaType.PPT,
     ".msg": MediaType.MSG,
     ".zip": MediaType.ZIP,
+    ".png": MediaType.IMAGE,
+    ".jpg": MediaType.IMAGE,
+    ".jpeg": MediaType.IMAGE,
+    ".tif": MediaType.IMAGE,
+    ".tiff": MediaType.IMAGE,
+    ".webp": MediaType.IMAGE,
 }
+_BRANDS = {b"avif": MediaType.IMAGE} | dict.fromkeys((b"heic", b"heix", b"hevc", b"mif1", b"msf1"), MediaType.HEIC)
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLE_STREAMS = (
     ("WordDocument", MediaType.DOC),
@@ -186,7 +195,7 @@ def _binary_type(data: bytes, head: bytes, name: str) -> MediaType | None:
     if head.startswith(b"RIFF") and head[8:12] in (b"WEBP", b"WAVE", b"AVI "):
         return MediaType.IMAGE if head[8:12] == b"WEBP" else MediaType.MEDIA
     if head[4:8] == b"ftyp":
-        return MediaType.MEDIA
+        return _BRANDS.get(head[8:12], MediaType.MEDIA)
     for signature, kind in _SIGNATURES:
         # Two letters may begin a sentence; only with binary content after them are they a signature.
         if head.startswith(signature) and (len(signature) > 3 or b"\x00" in head[:256] or signature[0] > 0x7E):

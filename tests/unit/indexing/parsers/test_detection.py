@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clew.errors import DamagedFileError, EmptyFileError, EncryptedFileError, InputError, UnsupportedFileError
-from clew.indexing.parsers import MediaType, detect, parse, parse_path
+from clew.indexing.parsers import MediaType, detect, parse
 from fakes.office_files import docx, p, package
 
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 500
@@ -71,8 +71,8 @@ def test_damaged_encrypted_and_empty_files() -> None:
 def test_paths(tmp_path: Path) -> None:
     path = tmp_path / "note.md"
     path.write_text("# A\n\ntext\n", encoding="utf-8")
-    assert [section.title for section in parse_path(path).sections] == ["A", "A"]
+    assert [section.title for section in parse(path).sections] == ["A", "A"]
     with pytest.raises(InputError, match="no such file"):
-        parse_path(tmp_path / "missing.md")
+        parse(tmp_path / "missing.md")
     with pytest.raises(InputError, match="cannot be read"):
-        parse_path(tmp_path)
+        parse(tmp_path)
