@@ -1,0 +1,241 @@
+"""Every file of a folder through the parser, the chunker and, with ``--search``, the keyword index.
+
+    python benchmarks/formats.py --data DATA [--search] [--write docs/formats.md] [name part ...]
+
+``DATA`` holds ``docs/`` with its ``index.csv``. Each file is parsed as an upload is: in the parse worker, within its
+limits. Of what was read it is checked that no chunk is above its limit and that each table row stands in the parents
+exactly once. ``--search`` asks for a sentence from the end of each file, which is read from the file by another way
+than the parser's where there is one (PDFium's plain text of the last page, the text nodes of an archive's XML), by
+keywords alone and expects it among the first five hits.
+
+``--write`` replaces the table between the markers of the page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import re
+import tempfile
+import time
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pypdfium2
+from lxml import etree
+
+from clew.app import Clew, make_embedder
+from clew.config import Settings
+from clew.errors import ClewError
+from clew.indexing.chunking import chunk_file
+from clew.indexing.parse_worker import parse_within
+from clew.indexing.parsers.base import table_lines
+from clew.models.base import Embedder
+from clew.types import BlockType, ChildChunk, ParentChunk, ParsedFile
+
+HITS = 5
+KB = "formats"
+_BEGIN, _END = "<!-- files -->", "<!-- end of files -->"
+_SPACE = re.compile(r"\s+")
+_TEXT_NODES = {"t", "p", "h1", "h2", "h3", "li", "td"}
+
+
+@dataclass
+class Outcome:
+    """What became of one file."""
+
+    file: str
+    format: str
+    status: str = "completed"
+    reason: str = ""
+    pages: int | None = None
+    seconds: float = 0.0
+    blocks: Counter[str] = field(default_factory=Counter)
+    warnings: tuple[str, ...] = ()
+    faults: list[str] = field(default_factory=list)
+    sentence: str = ""
+    rank: int | None = None
+    parsed: ParsedFile | None = None
+
+
+def main() -> None:
+    """Prints one line a file and what was counted."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder that holds docs/")
+    parser.add_argument("--search", action="store_true", help="also look for a sentence from the end of each file")
+    parser.add_argument("--write", type=Path, help="page whose table is replaced")
+    parser.add_argument("names", nargs="*", help="only files whose path contains one of these")
+    arguments = parser.parse_args()
+    settings = Settings()
+    outcomes = []
+    with tempfile.TemporaryDirectory() as work, Clew.open(Path(work)) as clew:
+        embedder = make_embedder(clew.settings, clew.data)
+        clew.create_kb(KB, settings={"representations": {"l2": False}})
+        for path, format in _files(arguments.data / "docs", arguments.names):
+            outcome = _read(path, str(path.relative_to(arguments.data / "docs")), format, settings, embedder)
+            if arguments.search and outcome.parsed is not None:
+                _search(clew, path, outcome)
+            outcome.parsed = None
+            outcomes.append(outcome)
+            print(_line(outcome), flush=True)
+    print("\n".join(_totals(outcomes, searched=arguments.search)))
+    if arguments.write:
+        _write(arguments.write, outcomes, searched=arguments.search)
+
+
+def _files(folder: Path, names: Sequence[str]) -> Iterator[tuple[Path, str]]:
+    with (folder / "index.csv").open(encoding="utf-8", newline="") as stream:
+        for row in csv.DictReader(stream):
+            if not names or any(name in row["file"] for name in names):
+                yield folder / row["file"], row["format"]
+
+
+def _read(path: Path, shown: str, format: str, settings: Settings, embedder: Embedder) -> Outcome:
+    outcome = Outcome(shown, format)
+    indexing = settings.indexing
+    started = time.perf_counter()
+    try:
+        parsed = parse_within(path, path.name, indexing)
+    except ClewError as error:
+        outcome.status, outcome.reason = "failed", str(error).removeprefix(f"{path.name}: ")
+        return outcome
+    finally:
+        outcome.seconds = time.perf_counter() - started
+    outcome.parsed, outcome.pages, outcome.warnings = parsed, parsed.pages, parsed.warnings
+    outcome.blocks = Counter(block.type.value for block in parsed.blocks)
+    parents, children = chunk_file(
+        "f", parsed, count_tokens=embedder.count_tokens, token_offsets=embedder.token_offsets,
+        parent_tokens=indexing.parent_tokens, child_tokens=indexing.child_tokens,
+        overlap_tokens=indexing.overlap_tokens,
+    )  # fmt: skip
+    if not children:
+        outcome.status, outcome.reason = "failed", "no text was found in it"
+    limits = ((parents, indexing.parent_tokens), (children, indexing.child_tokens))
+    for chunks, limit in limits:
+        above = sum(1 for chunk in chunks if embedder.count_tokens(chunk.text) > limit)
+        if above:
+            outcome.faults.append(f"{above} chunks above {limit} tokens")
+    outcome.faults.extend(_row_faults(parsed, parents, children))
+    return outcome
+
+
+def _row_faults(parsed: ParsedFile, parents: Sequence[ParentChunk], children: Sequence[ChildChunk]) -> Iterator[str]:
+    """Table rows that the chunks do not hold as often as the tables do; only rows that no other text contains."""
+    wanted: Counter[str] = Counter()
+    rest: list[str] = []
+    for block in parsed.blocks:
+        if block.type is BlockType.TABLE and block.table is not None:
+            wanted.update(_squeezed(line) for line in table_lines(block.table)[block.table.header_rows :])
+        else:
+            rest.append(_squeezed(block.text))
+    other = "\n".join(rest)
+    spans = {parent.chunk_id: _squeezed(parent.text) for parent in parents}
+    whole = "\n".join(spans.values())
+    lost = twice = 0
+    for row, count in wanted.items():
+        # A short row may be a part of another one, and a row longer than a chunk is cut.
+        if len(row) < 24 or len(row) > 400 or row in other or sum(1 for each in wanted if row in each) > 1:
+            continue
+        found = whole.count(row)
+        lost += found < count
+        twice += found > count
+    if lost:
+        yield f"{lost} table rows lost"
+    if twice:
+        yield f"{twice} table rows repeated"
+
+
+def _squeezed(text: str) -> str:
+    return _SPACE.sub("", text)
+
+
+def _search(clew: Clew, path: Path, outcome: Outcome) -> None:
+    assert outcome.parsed is not None
+    try:
+        file = clew.ingest_parsed(KB, outcome.file, outcome.parsed)
+    except ClewError as error:
+        outcome.status, outcome.reason = "failed", str(error)
+        return
+    outcome.sentence = _last_sentence(path, outcome.parsed)
+    wanted = _squeezed(outcome.sentence)
+    result = clew.search(outcome.sentence, kbs=[KB], mode="single", kind="fact")
+    for rank, hit in enumerate(result.evidence[:HITS], start=1):
+        if hit.candidate.file_id == file.file_id and wanted in _squeezed(hit.text):
+            outcome.rank = rank
+            return
+
+
+def _last_sentence(path: Path, parsed: ParsedFile) -> str:
+    """A line from the end of the file that says enough to be looked for."""
+    for text in _endings(path, parsed):
+        lines = [line.strip() for line in text.splitlines()]
+        worth = [line for line in lines if len(_squeezed(line)) >= 12 and sum(map(str.isalpha, line)) >= 8]
+        if worth:
+            longest = max(worth[-12:], key=len)
+            return longest[:120]
+    return parsed.blocks[-1].text[:120]
+
+
+def _endings(path: Path, parsed: ParsedFile) -> Iterator[str]:
+    suffix = path.suffix.lower()
+    if suffix == ".pdf":
+        document = pypdfium2.PdfDocument(path.read_bytes())
+        for number in range(len(document) - 1, -1, -1):
+            yield document[number].get_textpage().get_text_range()
+    elif suffix in (".docx", ".pptx", ".xlsx", ".epub"):
+        yield "\n".join(_archive_lines(path.read_bytes()))
+    yield "\n".join(block.text for block in parsed.blocks[-20:])
+
+
+def _archive_lines(data: bytes) -> list[str]:
+    lines = []
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        wanted = re.compile(r"word/document\.xml|ppt/slides/slide\d+\.xml|xl/sharedStrings\.xml|.*\.x?html")
+        names = [name for name in archive.namelist() if wanted.fullmatch(name)]
+        for name in sorted(names, key=lambda n: [int(d) for d in re.findall(r"\d+", n)]):
+            root = etree.fromstring(archive.read(name))
+            for element in root.iter():
+                tag = etree.QName(element).localname if isinstance(element.tag, str) else ""
+                if tag in ("p", "si"):
+                    lines.append("".join(str(text) for text in element.itertext()))
+    return lines
+
+
+def _line(outcome: Outcome) -> str:
+    blocks = ", ".join(f"{count} {kind}" for kind, count in outcome.blocks.most_common())
+    said = [outcome.reason or blocks, *outcome.warnings, *outcome.faults]
+    if outcome.sentence and outcome.rank is None:
+        said.append(f"NOT FOUND: {outcome.sentence!r}")
+    return f"{outcome.file} · {outcome.status} · {outcome.seconds:.1f} s · {' · '.join(said)}"
+
+
+def _totals(outcomes: Sequence[Outcome], *, searched: bool) -> Iterator[str]:
+    completed = [outcome for outcome in outcomes if outcome.status == "completed"]
+    faulty = [outcome for outcome in completed if outcome.faults]
+    yield f"{len(completed)} of {len(outcomes)} files are completed; {len(faulty)} of them have faulty chunks."
+    if searched:
+        found = [outcome for outcome in completed if outcome.rank is not None]
+        yield f"A sentence from the end is among the first {HITS} hits for {len(found)} of {len(completed)} files."
+
+
+def _write(page: Path, outcomes: Sequence[Outcome], *, searched: bool) -> None:
+    rows = ["| file | format | status | pages | blocks | note |", "| --- | --- | --- | --- | --- | --- |"]
+    for outcome in outcomes:
+        note = outcome.reason or " ".join([*outcome.warnings, *outcome.faults])
+        if searched and outcome.status == "completed" and outcome.rank is None:
+            note += " The sentence from its end was not found."
+        cells = [outcome.file, outcome.format, outcome.status, outcome.pages or "", sum(outcome.blocks.values()), note]
+        rows.append("| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
+    text = page.read_text(encoding="utf-8")
+    before, _, rest = text.partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    table = "\n".join([_BEGIN, *_totals(outcomes, searched=searched), "", *rows, _END])
+    page.write_text(f"{before}{table}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
