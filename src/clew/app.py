@@ -383,6 +383,12 @@ class Clew:
         self.file(file_id)
         return self.records.file_children(file_id)
 
+    def chunks(self, chunk_ids: Iterable[str]) -> list[tuple[ChildChunk, File]]:
+        """Those of the child chunks that can be searched, with their files; others are missing."""
+        found = self.records.children(chunk_ids)
+        files = {file_id: self.records.get_file(file_id) for file_id in {c.file_id for c in found.values()}}
+        return [(chunk, files[chunk.file_id]) for chunk in found.values()]
+
     def open_original(self, file_id: str) -> BinaryIO:
         """The uploaded bytes of the current version."""
         return self.originals.open(self.file(file_id).file_key)
@@ -516,9 +522,11 @@ class Clew:
             self.records.add_decision("kind", to_json(decision))
         return decision
 
-    def decisions(self, *, offset: int = 0, limit: int | None = None) -> list[Mapping[str, Any]]:
-        """The recorded complexity decisions, oldest first, as JSON."""
-        return self.records.decisions("complexity", offset=offset, limit=limit)
+    def decisions(
+        self, *, offset: int = 0, limit: int | None = None, latest_first: bool = False
+    ) -> list[Mapping[str, Any]]:
+        """The recorded complexity decisions as JSON, oldest first unless ``latest_first``."""
+        return self.records.decisions("complexity", offset=offset, limit=limit, latest_first=latest_first)
 
     # --- conversations -----------------------------------------------------------------------------------------
 

@@ -277,6 +277,19 @@ def nested(path: str, value: Any) -> dict[str, Any]:
     return dict(result)
 
 
+def set_by_environment() -> list[str]:
+    """Dotted paths of the settings that the environment sets; what ``clew.toml`` says of them has no effect."""
+    return sorted(_paths(_from_environment(os.environ)))
+
+
+def _paths(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _paths(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}"
+
+
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name, value in environment.items():

@@ -46,6 +46,8 @@ class ComplexityDecision:
     """What the in-process head says, whoever decided."""
     llm_verdict: bool | None = None
     reason: str = ""
+    evidence: Mapping[str, float] = field(default_factory=dict)
+    """What each signal adds to the rules' evidence (signal × weight), largest first."""
     failures: Mapping[str, str] = field(default_factory=dict)
     """Steps that were asked and failed: step name → what happened."""
     thresholds: Mapping[str, float] = field(default_factory=dict)
@@ -130,12 +132,26 @@ class MultiHopStep:
     tokens: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class RequestTrace:
+    """What was asked for: all that a replay needs beside the documents themselves."""
+
+    kbs: tuple[str, ...]
+    files: tuple[str, ...] | None = None
+    sections: tuple[Mapping[str, str], ...] | None = None
+    """``file_id`` and ``section_path`` of each section asked in."""
+    mode: str = "auto"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """The first KB's settings that shape retrieval, nested as in ``clew.toml``."""
+
+
 @dataclass(slots=True)
 class RetrievalTrace:
     """Everything that was decided and looked up for one question."""
 
     question: str
     rewritten: str
+    request: RequestTrace | None = None
     complexity: ComplexityDecision | None = None
     kind: KindDecision | None = None
     planner: str = ""

@@ -725,6 +725,7 @@ def test_decisions_are_listed_by_kind_oldest_first(records: SqlRecords) -> None:
         records.add_decision("complexity", {"question": f"谁{i}？", "score": 0.25 * i, "features": [0.0, 1.0]})
     records.add_decision("kind", {"question": "总结"})
     assert [d["question"] for d in records.decisions("complexity")] == ["谁0？", "谁1？", "谁2？"]
+    assert [d["question"] for d in records.decisions("complexity", limit=2, latest_first=True)] == ["谁2？", "谁1？"]
     assert records.decisions("complexity", offset=1, limit=1) == [
         {"question": "谁1？", "score": 0.25, "features": [0.0, 1.0]}
     ]

@@ -16,9 +16,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, BinaryIO
 
+from clew.config import Settings
 from clew.errors import ConflictError, DamagedFileError, InputError, NotFoundError
 from clew.storage.base import Conversation, Message
-from clew.trace import RetrievalTrace, to_json
+from clew.trace import ComplexityDecision, KindDecision, RetrievalTrace, to_json
 from clew.types import AnswerEvent, Block, ChildChunk, File, FileStatus, KnowledgeBase, ParentChunk, Section
 from fakes.clew_content import FakeContent, FakeHit, answer_text, digest, read_content, trace_of, words_of
 
@@ -68,12 +69,14 @@ class FakeClew:
     def __init__(self, *, stage_seconds: float = 0.0, word_seconds: float = 0.0) -> None:
         self.stage_seconds = stage_seconds
         self.word_seconds = word_seconds
+        self.settings = Settings()
         self._ids = itertools.count(1)
         self._kbs: dict[str, KnowledgeBase] = {}
         self._files: dict[str, _Stored] = {}
         self._conversations: dict[str, Conversation] = {}
         self._messages: dict[str, list[Message]] = {}
         self._answers: dict[str, _Answer] = {}
+        self._decisions: list[dict[str, Any]] = []
 
     def _id(self, kind: str) -> str:
         return f"{kind}_{next(self._ids)}"
@@ -228,6 +231,7 @@ class FakeClew:
         sections: Any = None,
         mode: str = "auto",
         kind: str = "auto",
+        overlay: Mapping[str, Any] | None = None,
     ) -> FakeSearchResult:
         kb_ids = [self.kb(name).kb_id for name in kbs]
         words = words_of(question)
@@ -245,8 +249,27 @@ class FakeClew:
                             child.page, child.text, score,
                         )
                     )  # fmt: skip
-        hits = sorted(hits, key=lambda hit: -hit.score)[:5]
+        hits = sorted(hits, key=lambda hit: -hit.score)[: (overlay or {}).get("retrieval", {}).get("rerank_top_k", 5)]
         return FakeSearchResult(hits, trace_of(question, hits, "multi" if mode == "multi" else "single"))
+
+    def route(self, question: str, *, kb: str | None = None, record: bool = True) -> ComplexityDecision:
+        if kb is not None:
+            self.kb(kb)
+        decision = trace_of(question, [], "single").complexity
+        assert decision is not None
+        if record:
+            self._decisions.append(to_json(decision))
+        return decision
+
+    def route_kind(self, question: str, *, kb: str | None = None, record: bool = True) -> KindDecision:
+        return KindDecision(question, "summary" if "summar" in question.lower() else "fact", "r1", 0.9)
+
+    def decisions(self, *, offset: int = 0, limit: int | None = None, latest_first: bool = False) -> list[Any]:
+        found = self._decisions[::-1] if latest_first else self._decisions
+        return found[offset:][:limit]
+
+    def chunks(self, chunk_ids: Sequence[str]) -> list[tuple[ChildChunk, File]]:
+        return [(c, s.file) for s in self._files.values() for c in s.content.children if c.chunk_id in chunk_ids]
 
     def start_answer(
         self,

@@ -100,12 +100,28 @@ def check_folder(clew: Command, folder: Path) -> None:
     assert clew.json("kb", "list")[0]["files"]["completed"] == 2
 
 
+def check_replay(clew: Command, stored: Path) -> None:
+    """A stored trace is asked again as it was asked then, and with other settings."""
+    clew("kb", "settings", "notes", "--set", "retrieval.rerank_top_k=1")
+    found = clew.json("search", "Danube kilometres Constance", "--kb", "notes", "--mode", "single")
+    stored.write_text(json.dumps(found))
+    clew("kb", "settings", "notes", "--unset", "retrieval.rerank_top_k")
+    again = clew.json("search", "--replay", str(stored))
+    assert again["differences"] == []
+    assert again["trace"]["request"] == found["trace"]["request"]
+    other = clew.json("search", "--replay", str(stored), "--set", "retrieval.rerank_top_k=2")
+    assert [d["what"] for d in other["differences"]] == ["context"]
+
+
 def test_folders(clew: Command, folder: Path) -> None:
     check_folder(clew, folder)
 
 
 def test_commands_go_through_the_running_server(clew: Command, folder: Path, server: str) -> None:
     check_folder(clew, folder)
+    routed = json.loads(clew("route", "How long is the Danube?", "--kb", "notes", "--json").stdout)
+    assert (routed["mode"], routed["kind"]) == ("single", "fact")
+    check_replay(clew, folder.parent / "trace.json")
     asked = clew("ask", "How long is the Danube?", "--kb", "notes")
     assert "2,857" in asked.stdout
     assert httpx.get(f"{server}/api/v1/conversations").json()
@@ -129,6 +145,8 @@ def test_a_second_server_on_the_folder_is_refused(clew: Command, server: str) ->
     [
         (["add", "nowhere.pdf", "--kb", "notes"], "nowhere.pdf"),
         (["search", "x", "--kb", "missing"], "missing"),
+        (["search", "x"], "--kb"),
+        (["search", "--replay", "nowhere.json"], "nowhere.json"),
         (["ask", "x", "--kb", "missing"], "missing"),
         (["ask", " ", "--kb", "notes"], "empty"),
         (["ask", "x", "--kb", "notes", "--mode", "sometimes"], "sometimes"),

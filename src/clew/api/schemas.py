@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema
 
+from clew.trace import ComplexityDecision, KindDecision
+
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 Question = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=8000)]
 
@@ -189,7 +191,7 @@ class SectionFilter(_In):
     section_path: str = Field(examples=["0003/"])
 
 
-class SearchRequest(_In):
+class _Asked(_In):
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
@@ -204,7 +206,15 @@ class SearchRequest(_In):
     kind: Literal["auto", "fact", "summary"] = "auto"
 
 
-class ChatRequest(SearchRequest):
+class SearchRequest(_Asked):
+    settings: dict[str, Any] = Field(
+        {},
+        description="Laid over the settings for this question only, nested as in clew.toml.",
+        examples=[{"retrieval": {"bm25_b": 0.6}}],
+    )
+
+
+class ChatRequest(_Asked):
     kbs: list[str] = Field([], description="Names or ids; in a conversation empty means those of last time.")
     conversation_id: str | None = Field(None, description="Go on with this conversation; else a new one begins.")
     stream: bool = Field(True, description="Answer as server-sent events; else with one ChatResponse.")
@@ -227,6 +237,39 @@ class SearchHit(_Out):
 class SearchResponse(BaseModel):
     hits: list[SearchHit]
     trace: Trace
+
+
+class FoundChunk(BaseModel):
+    """A child chunk with the name of its file."""
+
+    chunk_id: str
+    file_id: str
+    file: str
+    section_titles: list[str]
+    page: int | None
+    text: str
+
+
+class RouteRequest(_In):
+    question: Question
+    kb: str | None = Field(None, description="Use the settings and titles of this knowledge base.")
+    record: bool = Field(True, description="Keep the decisions, for export and replay.")
+
+
+class RouteResponse(BaseModel):
+    """Both decisions that come before retrieval."""
+
+    complexity: ComplexityDecision
+    kind: KindDecision
+
+
+class SettingsView(BaseModel):
+    """The settings in force, and what can be set."""
+
+    values: dict[str, Any] = Field(description="In force now, nested as in clew.toml; a key that is set reads ***.")
+    json_schema: dict[str, Any] = Field(description="JSON Schema of the settings: types, limits, defaults, meaning.")
+    kb_sections: list[str] = Field(description="Sections that a knowledge base may lay its own values over.")
+    from_environment: list[str] = Field(description="Paths that the environment sets; they cannot be changed here.")
 
 
 class Citation(_Out):

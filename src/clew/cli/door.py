@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast
 
 from clew.app import Clew
 from clew.trace import to_json
-from clew.types import RetrievalMode
+from clew.types import RetrievalMode, SectionFilter
 
 Json = dict[str, Any]
 
@@ -32,10 +32,18 @@ class Door(Protocol):
     def add_file(self, kb: str, path: Path, source_path: str) -> Json: ...
     def update_file(self, file_id: str, path: Path) -> Json: ...
     def remove_file(self, file_id: str) -> None: ...
-    def search(self, question: str, kbs: Sequence[str], files: Sequence[str], mode: RetrievalMode) -> Json: ...
-    def ask(
-        self, question: str, kbs: Sequence[str], files: Sequence[str], mode: RetrievalMode
-    ) -> Iterator[tuple[str, Json]]: ...
+    def search(self, request: Json) -> Json:
+        """Hits and trace for a request as ``POST /search`` takes it."""
+        ...
+
+    def route(self, question: str, kb: str | None) -> Json:
+        """Both decisions: ``complexity`` and ``kind``."""
+        ...
+
+    def ask(self, request: Json) -> Iterator[tuple[str, Json]]:
+        """The answer's events for a request as ``POST /chat`` takes it."""
+        ...
+
     def check(self) -> list[Json]: ...
     def close(self) -> None: ...
 
@@ -108,14 +116,28 @@ class LocalDoor:
     def remove_file(self, file_id: str) -> None:
         self.clew.remove_file(file_id)
 
-    def search(self, question: str, kbs: Sequence[str], files: Sequence[str], mode: RetrievalMode) -> Json:
-        result = self.clew.search(question, kbs=kbs, files=files or None, mode=mode)
+    def search(self, request: Json) -> Json:
+        sections = request.get("sections")
+        result = self.clew.search(
+            request["question"],
+            kbs=request["kbs"],
+            files=request.get("files"),
+            sections=None if sections is None else [SectionFilter(s["file_id"], s["section_path"]) for s in sections],
+            mode=request.get("retrieval_mode", "auto"),
+            overlay=request.get("settings"),
+        )
         return {"hits": to_json(result.hits), "trace": to_json(result.trace)}
 
-    def ask(
-        self, question: str, kbs: Sequence[str], files: Sequence[str], mode: RetrievalMode
-    ) -> Iterator[tuple[str, Json]]:
-        for event in self.clew.ask(question, kbs=kbs, files=files or None, mode=mode):
+    def route(self, question: str, kb: str | None) -> Json:
+        return {
+            "complexity": to_json(self.clew.route(question, kb=kb)),
+            "kind": to_json(self.clew.route_kind(question, kb=kb)),
+        }
+
+    def ask(self, request: Json) -> Iterator[tuple[str, Json]]:
+        for event in self.clew.ask(
+            request["question"], kbs=request["kbs"], files=request["files"], mode=request["retrieval_mode"]
+        ):
             yield event.type, dict(event.data)
 
     def check(self) -> list[Json]:
@@ -123,6 +145,11 @@ class LocalDoor:
 
     def close(self) -> None:
         self.clew.close()
+
+
+def search_request(question: str, kbs: Sequence[str], files: Sequence[str], mode: RetrievalMode) -> Json:
+    """A request as ``POST /search`` and ``POST /chat`` take it."""
+    return {"question": question, "kbs": list(kbs), "files": list(files) or None, "retrieval_mode": mode}
 
 
 def _json(value: Any) -> Json:

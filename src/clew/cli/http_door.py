@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
 import httpx
 
 from clew.errors import ClewError, ConflictError, InputError, NotFoundError, ServiceUnavailableError
-from clew.types import RetrievalMode
 
 Json = dict[str, Any]
 
@@ -73,13 +72,14 @@ class HttpDoor:
     def remove_file(self, file_id: str) -> None:
         self._call("DELETE", f"/files/{file_id}")
 
-    def search(self, question: str, kbs: Sequence[str], files: Sequence[str], mode: RetrievalMode) -> Json:
-        return cast(Json, self._call("POST", "/search", json=_question(question, kbs, files, mode)))
+    def search(self, request: Json) -> Json:
+        return cast(Json, self._call("POST", "/search", json=request))
 
-    def ask(
-        self, question: str, kbs: Sequence[str], files: Sequence[str], mode: RetrievalMode
-    ) -> Iterator[tuple[str, Json]]:
-        body = _question(question, kbs, files, mode) | {"stream": True}
+    def route(self, question: str, kb: str | None) -> Json:
+        return cast(Json, self._call("POST", "/route", json={"question": question, "kb": kb}))
+
+    def ask(self, request: Json) -> Iterator[tuple[str, Json]]:
+        body = request | {"stream": True}
         try:
             with self._client.stream("POST", "/chat", json=body) as response:
                 if response.is_error:
@@ -128,10 +128,6 @@ class HttpDoor:
             f"{self._client.base_url}: the Clew server that has this data folder open did not answer ({error}); "
             "see its log, or stop it and try again."
         )
-
-
-def _question(question: str, kbs: Sequence[str], files: Sequence[str], mode: RetrievalMode) -> Json:
-    return {"question": question, "kbs": list(kbs), "files": list(files) or None, "retrieval_mode": mode}
 
 
 def _events(lines: Iterator[str]) -> Iterator[tuple[str, Json]]:

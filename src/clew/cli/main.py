@@ -19,11 +19,12 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from clew import __version__
 from clew.app import make_embedder
 from clew.cli import tuning
-from clew.cli.door import Door, LocalDoor, open_door
+from clew.cli.door import Door, LocalDoor, open_door, search_request
 from clew.cli.evaluate import evaluate
 from clew.cli.overlay import overlay_of, remove_path
-from clew.cli.printing import print_answer, print_checks, print_hits, print_parsed
+from clew.cli.printing import print_answer, print_checks, print_parsed
 from clew.cli.routing import route
+from clew.cli.searching import search
 from clew.config import default_data_folder, load_settings, merged
 from clew.errors import ClewError, InputError
 from clew.types import RetrievalMode
@@ -40,6 +41,7 @@ app.add_typer(kb_app, name="kb")
 app.add_typer(tuning.app, name="tune")
 app.command("eval")(evaluate)
 app.command("route")(route)
+app.command("search")(search)
 
 _errors = Console(stderr=True, highlight=False)
 _POLL_SECONDS = 0.2
@@ -214,22 +216,6 @@ def parse(path: Path, data: DataOption = None, as_json: JsonOption = False) -> N
 # --- questions -------------------------------------------------------------------------------------------------
 
 
-@app.command("search")
-def search(
-    question: str,
-    kb: KbsOption,
-    file: FilesOption = None,
-    mode: ModeOption = "auto",
-    top: Annotated[int, typer.Option(help="Hits to print.")] = 5,
-    data: DataOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Rank passages and show how they were found; no answer."""
-    with _door(data) as door:
-        result = door.search(question, kb, file or [], cast(RetrievalMode, mode))
-    _print_json(result) if as_json else print_hits(result, top)
-
-
 @app.command("ask")
 def ask(
     question: str,
@@ -241,7 +227,7 @@ def ask(
 ) -> None:
     """Answer a question, with citations and the way it was found."""
     with _door(data) as door:
-        events = door.ask(question, kb, file or [], cast(RetrievalMode, mode))
+        events = door.ask(search_request(question, kb, file or [], cast(RetrievalMode, mode)))
         ok = print_answer(events, as_json=as_json)
     if not ok:
         sys.exit(1)

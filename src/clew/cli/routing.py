@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from clew.app import Clew
+from clew.cli.door import open_door
 from clew.config import default_data_folder
 from clew.errors import InputError
 from clew.evaluation.datasets import read_jsonl
-from clew.trace import to_json
 
 
 def route(
@@ -28,10 +28,11 @@ def route(
     """Decide single or multi, and fact or summary, without looking anything up."""
     if (question is None) == (file is None):
         raise InputError("Give one question, or --file with many.")
-    with Clew.open(data or default_data_folder()) as clew:
+    with closing(open_door(data or default_data_folder())) as door:
         for text in [question] if question is not None else _questions(file):
-            kind = clew.route_kind(str(text), kb=kb)
-            decision = to_json(clew.route(str(text), kb=kb)) | {"kind": kind.kind, "kind_source": kind.source}
+            routed = door.route(str(text), kb)
+            kind = routed["kind"]
+            decision = routed["complexity"] | {"kind": kind["kind"], "kind_source": kind["source"]}
             print(json.dumps(decision, ensure_ascii=False) if as_json else _line(decision))
 
 

@@ -32,7 +32,7 @@ from clew.retrieval.selection import Selection
 from clew.storage.base import Records, SearchIndex
 from clew.text.entities import extract_entities
 from clew.text.names import fold_name
-from clew.trace import ComplexityDecision, MultiHopStep, RetrievalTrace, StageTrace
+from clew.trace import ComplexityDecision, MultiHopStep, RequestTrace, RetrievalTrace, StageTrace
 from clew.types import (
     AnswerEvent,
     Candidate,
@@ -46,6 +46,8 @@ from clew.types import (
 
 MAX_QUESTION_CHARACTERS = 8000
 _PLACES_BESIDE_ROUNDS = 3
+# What of a knowledge base's settings changes which passages are found.
+_TRACED_SETTINGS = ("representations", "retrieval", "complexity", "kind", "recursion")
 
 Decide = Callable[[str, RetrievalMode, Settings, Callable[[], FloatArray]], ComplexityDecision]
 """Decides single or multi; receives the rewritten question, the mode asked for, the first KB's settings, and a function
@@ -133,7 +135,7 @@ class Retriever:
         Raises InputError for an impossible question, ServiceError for a failing embedder, StorageError.
         """
         question = _checked(request.question)
-        trace = RetrievalTrace(question=question, rewritten=question)
+        trace = RetrievalTrace(question=question, rewritten=question, request=_request_trace(request))
         with trace.timed("total"):
             question = self._rewritten(question, request.history, trace)
             with trace.timed("encode"):
@@ -319,6 +321,18 @@ def _without(first: Recalled, stage: StageTrace, written: Hypothetical, trace: R
     stage.note = f"failed, its routes are left out: {written.failure}"
     trace.degraded.append(f"hyde: {written.failure}")
     return replace(first, stages=[stage, *first.stages])
+
+
+def _request_trace(request: RetrievalRequest) -> RequestTrace:
+    scope = request.scope
+    sections = None if scope.sections is None else sorted((s.file_id, s.section_path) for s in scope.sections)
+    return RequestTrace(
+        kbs=tuple(kb.kb.kb_id for kb in request.kbs),
+        files=None if scope.file_ids is None else tuple(sorted(scope.file_ids)),
+        sections=None if sections is None else tuple({"file_id": f, "section_path": p} for f, p in sections),
+        mode=request.mode,
+        settings=request.kbs[0].settings.model_dump(mode="json", include=set(_TRACED_SETTINGS)),
+    )
 
 
 def _escalates(decision: ComplexityDecision, first: Recalled, settings: Settings) -> bool:

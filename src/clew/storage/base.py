@@ -391,8 +391,10 @@ class DecisionRecords(Protocol):
 
     def add_decision(self, kind: str, decision: Mapping[str, Any]) -> None: ...
 
-    def decisions(self, kind: str, *, offset: int = 0, limit: int | None = None) -> list[Mapping[str, Any]]:
-        """Oldest first."""
+    def decisions(
+        self, kind: str, *, offset: int = 0, limit: int | None = None, latest_first: bool = False
+    ) -> list[Mapping[str, Any]]:
+        """Oldest first unless ``latest_first``."""
         ...
 
 

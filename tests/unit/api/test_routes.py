@@ -252,3 +252,30 @@ def test_the_openapi_document_names_every_event_and_resolves(client: TestClient)
     assert names <= document["components"]["schemas"].keys()
     assert {"RetrievalTrace", "RetrievalPlanEvent", "Problem"} <= document["components"]["schemas"].keys()
     assert "$defs" not in text
+
+
+def test_a_search_takes_settings_of_its_own(client: TestClient, kb_id: str) -> None:
+    _upload(client, kb_id)
+    body = {"question": "Revenue chairman", "kbs": ["reports"]}
+
+    assert len(client.post("/api/v1/search", json=body).json()["hits"]) == 2
+    narrow = client.post("/api/v1/search", json=body | {"settings": {"retrieval": {"rerank_top_k": 1}}}).json()
+    assert len(narrow["hits"]) == 1
+
+
+def test_a_question_is_routed_and_its_decision_kept(client: TestClient) -> None:
+    routed = client.post("/api/v1/route", json={"question": "Summarise the report"}).json()
+    client.post("/api/v1/route", json={"question": "unrecorded", "record": False})
+
+    assert (routed["complexity"]["mode"], routed["kind"]["kind"]) == ("single", "summary")
+    assert [d["question"] for d in client.get("/api/v1/decisions").json()] == ["Summarise the report"]
+    assert client.post("/api/v1/route", json={"question": "x", "kb": "missing"}).status_code == 404
+
+
+def test_chunks_are_looked_up_by_id(client: TestClient, kb_id: str) -> None:
+    file = _upload(client, kb_id)
+    (hit, *_) = client.post("/api/v1/search", json={"question": "Revenue", "kbs": [kb_id]}).json()["hits"]
+
+    (found,) = client.get("/api/v1/chunks", params={"id": [hit["chunk_id"], "gone"]}).json()
+
+    assert (found["file"], found["file_id"], found["text"]) == ("report.txt", file["file_id"], hit["text"])

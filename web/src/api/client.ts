@@ -12,7 +12,14 @@ export type Conversation = Schemas["Conversation"];
 export type Message = Schemas["Message"];
 export type Trace = Schemas["RetrievalTrace"];
 export type Decision = Schemas["ComplexityDecision"];
+export type KindDecision = Schemas["KindDecision"];
 export type Step = Schemas["MultiHopStep"];
+export type Stage = Schemas["StageTrace"];
+export type SearchRequest = Schemas["SearchRequest"];
+export type SearchResponse = Schemas["SearchResponse"];
+export type FoundChunk = Schemas["FoundChunk"];
+export type QuestionKind = Schemas["SearchRequest"]["kind"];
+export type SettingsView = Schemas["SettingsView"];
 export type ChatRequest = Schemas["ChatRequest"];
 export type RetrievalMode = Schemas["ChatRequest"]["retrieval_mode"];
 

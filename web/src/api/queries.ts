@@ -1,6 +1,6 @@
 /** What the page reads from the server, cached and kept fresh. */
 import { QueryClient, infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { ApiError, api, dataOf } from "./client";
+import { ApiError, type FoundChunk, api, dataOf } from "./client";
 
 export const FILES_PER_PAGE = 50;
 const PASSAGES_PER_LOAD = 200;
@@ -127,4 +127,32 @@ export const messagesQuery = (conversationId: string) =>
           signal,
         }),
       ),
+  });
+
+export const settingsQuery = queryOptions({
+  queryKey: ["settings"],
+  queryFn: ({ signal }) => dataOf(api.GET("/api/v1/settings", { signal })),
+});
+
+export const decisionsQuery = queryOptions({
+  queryKey: ["decisions"],
+  queryFn: ({ signal }) => dataOf(api.GET("/api/v1/decisions", { params: { query: { limit: 500 } }, signal })),
+});
+
+const CHUNKS_PER_CALL = 100;
+
+/** Chunks by id; those that are gone are missing. */
+export const chunksQuery = (ids: readonly string[]) =>
+  queryOptions({
+    queryKey: ["chunks", ids],
+    queryFn: async ({ signal }) => {
+      const found: FoundChunk[] = [];
+      for (let start = 0; start < ids.length; start += CHUNKS_PER_CALL) {
+        const query = { id: ids.slice(start, start + CHUNKS_PER_CALL) };
+        found.push(...(await dataOf(api.GET("/api/v1/chunks", { params: { query }, signal }))));
+      }
+      return new Map(found.map((chunk) => [chunk.chunk_id, chunk]));
+    },
+    staleTime: 60_000,
+    placeholderData: keepPreviousData,
   });

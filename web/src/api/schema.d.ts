@@ -64,6 +64,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/chunks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find Chunks
+         * @description Chunks by id, as a trace names them; those that can no longer be searched are missing.
+         */
+        get: operations["find_chunks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/conversations": {
         parameters: {
             query?: never;
@@ -124,6 +144,26 @@ export interface paths {
          * @description The messages, the oldest first; those of the assistant carry trace, citations and notice in ``usage``.
          */
         get: operations["messages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/decisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Decisions
+         * @description The questions that were decided, the latest first, with all that was known of them.
+         */
+        get: operations["decisions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -372,6 +412,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/route": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Route
+         * @description Decide single or multi, and fact or summary, without looking anything up.
+         */
+        post: operations["route"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/search": {
         parameters: {
             query?: never;
@@ -386,6 +446,26 @@ export interface paths {
          * @description Find passages; the same code as chat, without the answer.
          */
         post: operations["search"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Settings
+         * @description All settings with their meaning and limits; keys are never shown.
+         */
+        get: operations["get_settings"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -858,16 +938,14 @@ export interface components {
          * @description Whether a question needs one look-up or several, and how that was decided (spec 3.1).
          */
         ComplexityDecision: {
-            /**
-             * Classifier Name
-             * @default null
-             */
-            classifier_name: string | null;
-            /**
-             * Classifier Probability
-             * @default null
-             */
-            classifier_probability: number | null;
+            /** Classifier Name */
+            classifier_name?: string | null;
+            /** Classifier Probability */
+            classifier_probability?: number | null;
+            /** Evidence */
+            evidence?: {
+                [key: string]: number;
+            };
             /** Failures */
             failures?: {
                 [key: string]: string;
@@ -876,26 +954,17 @@ export interface components {
             features: {
                 [key: string]: unknown;
             };
-            /**
-             * Head Probability
-             * @default null
-             */
-            head_probability: number | null;
-            /**
-             * Llm Verdict
-             * @default null
-             */
-            llm_verdict: boolean | null;
+            /** Head Probability */
+            head_probability?: number | null;
+            /** Llm Verdict */
+            llm_verdict?: boolean | null;
             /**
              * Mode
              * @enum {string}
              */
             mode: "single" | "multi";
-            /**
-             * Model Version
-             * @default null
-             */
-            model_version: string | null;
+            /** Model Version */
+            model_version?: string | null;
             /** Ms */
             ms?: {
                 [key: string]: number;
@@ -1131,6 +1200,24 @@ export interface components {
             /** Uncertainty Notice */
             uncertainty_notice?: string | null;
         };
+        /**
+         * FoundChunk
+         * @description A child chunk with the name of its file.
+         */
+        FoundChunk: {
+            /** Chunk Id */
+            chunk_id: string;
+            /** File */
+            file: string;
+            /** File Id */
+            file_id: string;
+            /** Page */
+            page: number | null;
+            /** Section Titles */
+            section_titles: string[];
+            /** Text */
+            text: string;
+        };
         /** Health */
         Health: {
             /**
@@ -1159,11 +1246,8 @@ export interface components {
              * @enum {string}
              */
             kind: "fact" | "summary";
-            /**
-             * Llm Verdict
-             * @default null
-             */
-            llm_verdict: boolean | null;
+            /** Llm Verdict */
+            llm_verdict?: boolean | null;
             /** Ms */
             ms?: {
                 [key: string]: number;
@@ -1187,16 +1271,10 @@ export interface components {
             thresholds?: {
                 [key: string]: number;
             };
-            /**
-             * Title Similarity
-             * @default null
-             */
-            title_similarity: number | null;
-            /**
-             * Title Vector Similarity
-             * @default null
-             */
-            title_vector_similarity: number | null;
+            /** Title Similarity */
+            title_similarity?: number | null;
+            /** Title Vector Similarity */
+            title_vector_similarity?: number | null;
             /**
              * Titles
              * @default []
@@ -1480,6 +1558,35 @@ export interface components {
              */
             role: "system" | "developer" | "user" | "assistant" | "tool" | "function";
         };
+        /**
+         * RequestTrace
+         * @description What was asked for: all that a replay needs beside the documents themselves.
+         */
+        RequestTrace: {
+            /**
+             * Files
+             * @default null
+             */
+            files: string[] | null;
+            /** Kbs */
+            kbs: string[];
+            /**
+             * Mode
+             * @default auto
+             */
+            mode: string;
+            /**
+             * Sections
+             * @default null
+             */
+            sections: {
+                [key: string]: string;
+            }[] | null;
+            /** Settings */
+            settings?: {
+                [key: string]: unknown;
+            };
+        };
         /** RetrievalDoneEvent */
         RetrievalDoneEvent: {
             /** Chunks */
@@ -1584,6 +1691,8 @@ export interface components {
             planner: string;
             /** Question */
             question: string;
+            /** @default null */
+            request: components["schemas"]["RequestTrace"] | null;
             /** Rewritten */
             rewritten: string;
             /** Rounds */
@@ -1607,6 +1716,30 @@ export interface components {
              */
             uncertain_reason: string;
             usage?: components["schemas"]["TokenUsage"];
+        };
+        /** RouteRequest */
+        RouteRequest: {
+            /**
+             * Kb
+             * @description Use the settings and titles of this knowledge base.
+             */
+            kb?: string | null;
+            /** Question */
+            question: string;
+            /**
+             * Record
+             * @description Keep the decisions, for export and replay.
+             * @default true
+             */
+            record: boolean;
+        };
+        /**
+         * RouteResponse
+         * @description Both decisions that come before retrieval.
+         */
+        RouteResponse: {
+            complexity: components["schemas"]["ComplexityDecision"];
+            kind: components["schemas"]["KindDecision"];
         };
         /** SearchHit */
         SearchHit: {
@@ -1682,6 +1815,19 @@ export interface components {
              * @description Read only these sections and what lies below.
              */
             sections?: components["schemas"]["SectionFilter"][] | null;
+            /**
+             * Settings
+             * @description Laid over the settings for this question only, nested as in clew.toml.
+             * @default {}
+             * @example {
+             *       "retrieval": {
+             *         "bm25_b": 0.6
+             *       }
+             *     }
+             */
+            settings: {
+                [key: string]: unknown;
+            };
         };
         /** SearchResponse */
         SearchResponse: {
@@ -1716,6 +1862,36 @@ export interface components {
              * @example 0003/
              */
             section_path: string;
+        };
+        /**
+         * SettingsView
+         * @description The settings in force, and what can be set.
+         */
+        SettingsView: {
+            /**
+             * From Environment
+             * @description Paths that the environment sets; they cannot be changed here.
+             */
+            from_environment: string[];
+            /**
+             * Json Schema
+             * @description JSON Schema of the settings: types, limits, defaults, meaning.
+             */
+            json_schema: {
+                [key: string]: unknown;
+            };
+            /**
+             * Kb Sections
+             * @description Sections that a knowledge base may lay its own values over.
+             */
+            kb_sections: string[];
+            /**
+             * Values
+             * @description In force now, nested as in clew.toml; a key that is set reads ***.
+             */
+            values: {
+                [key: string]: unknown;
+            };
         };
         /** SourcesEvent */
         SourcesEvent: {
@@ -1902,6 +2078,37 @@ export interface operations {
             };
         };
     };
+    find_chunks: {
+        parameters: {
+            query: {
+                id: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FoundChunk"][];
+                };
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_conversations: {
         parameters: {
             query?: {
@@ -2047,6 +2254,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Message"][];
+                };
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    decisions: {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComplexityDecision"][];
                 };
             };
             /** @description What went wrong, as problem details. */
@@ -2599,6 +2838,39 @@ export interface operations {
             };
         };
     };
+    route: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RouteRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RouteResponse"];
+                };
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     search: {
         parameters: {
             query?: never;
@@ -2619,6 +2891,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SearchResponse"];
+                };
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_settings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsView"];
                 };
             };
             /** @description What went wrong, as problem details. */

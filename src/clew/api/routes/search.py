@@ -1,14 +1,16 @@
-"""Search: ranking and trace, no answer."""
+"""Search: ranking, decisions and trace, no answer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 
 from clew.api import schemas
 from clew.api.deps import ClewDep
-from clew.trace import to_json
+from clew.evaluation.decisions import read_decision
+from clew.trace import ComplexityDecision, to_json
 from clew.types import SectionFilter
 
 router = APIRouter(tags=["search"])
@@ -31,6 +33,44 @@ def search(request: schemas.SearchRequest, clew: ClewDep) -> schemas.SearchRespo
         sections=section_values(request.sections),
         mode=request.retrieval_mode,
         kind=request.kind,
+        overlay=request.settings,
     )
     hits = [schemas.SearchHit.model_validate(to_json(hit)) for hit in result.hits]
     return schemas.SearchResponse(hits=hits, trace=to_json(result.trace))
+
+
+@router.post("/route")
+def route(request: schemas.RouteRequest, clew: ClewDep) -> schemas.RouteResponse:
+    """Decide single or multi, and fact or summary, without looking anything up."""
+    return schemas.RouteResponse(
+        complexity=clew.route(request.question, kb=request.kb, record=request.record),
+        kind=clew.route_kind(request.question, kb=request.kb, record=request.record),
+    )
+
+
+@router.get("/decisions")
+def decisions(
+    clew: ClewDep,
+    offset: Annotated[int, Query(ge=0)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+) -> list[ComplexityDecision]:
+    """The questions that were decided, the latest first, with all that was known of them."""
+    return [read_decision(record) for record in clew.decisions(offset=offset, limit=limit, latest_first=True)]
+
+
+@router.get("/chunks")
+def find_chunks(
+    clew: ClewDep, ids: Annotated[list[str], Query(alias="id", min_length=1, max_length=200)]
+) -> list[schemas.FoundChunk]:
+    """Chunks by id, as a trace names them; those that can no longer be searched are missing."""
+    return [
+        schemas.FoundChunk(
+            chunk_id=chunk.chunk_id,
+            file_id=file.file_id,
+            file=file.name,
+            section_titles=list(chunk.section_titles),
+            page=chunk.page,
+            text=chunk.text,
+        )
+        for chunk, file in clew.chunks(ids)
+    ]

@@ -6,7 +6,7 @@ A step that fails or takes too long is recorded and the next one takes over; the
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
@@ -46,7 +46,7 @@ def decide(
         with case.timed("rules"):
             case.features = extract_features(question, domain_terms=settings.domain_terms)
             rules = score_rules(case.features)
-            case.rule_score, case.rule_reason = rules.score, rules.reason
+            case.rule_score, case.rule_reason, case.evidence = rules.score, rules.reason, rules.contributions
         if mode != "auto":
             return case.decision(mode, "request", f"retrieval_mode is {mode}")
         chosen = _chosen_classifier(settings, classifier, head, chat_model)
@@ -71,6 +71,7 @@ class _Case:
     features: ComplexityFeatures = field(init=False)
     rule_score: float = 0.0
     rule_reason: str = ""
+    evidence: Mapping[str, float] = field(default_factory=dict)
     probability: float | None = None
     classifier_name: str | None = None
     model_version: str | None = None
@@ -101,6 +102,7 @@ class _Case:
             head_probability=self.head_probability,
             llm_verdict=self.llm_verdict,
             reason=reason,
+            evidence=self.evidence,
             failures=self.failures,
             thresholds=_thresholds(self.settings),
             ms=self.ms,

@@ -22,7 +22,10 @@ class SqlDecisions:
         with self._db.write() as connection:
             connection.execute(insert(decisions), row)
 
-    def decisions(self, kind: str, *, offset: int = 0, limit: int | None = None) -> list[Mapping[str, Any]]:
-        query = select(decisions.c.decision).where(decisions.c.kind == kind).order_by(decisions.c.seq)
+    def decisions(
+        self, kind: str, *, offset: int = 0, limit: int | None = None, latest_first: bool = False
+    ) -> list[Mapping[str, Any]]:
+        order = decisions.c.seq.desc() if latest_first else decisions.c.seq
+        query = select(decisions.c.decision).where(decisions.c.kind == kind).order_by(order)
         with self._db.read() as connection:
             return list(connection.execute(query.offset(offset).limit(limit)).scalars())

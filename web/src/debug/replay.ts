@@ -1,0 +1,44 @@
+/** What recorded numbers would have meant under other thresholds; the same rules as the server's `replay` and
+ * `replay_kind`, so that moving a threshold shows its effect at once and asks nobody. */
+import type { Decision, KindDecision } from "../api/client";
+
+export type Thresholds = Readonly<Record<string, number>>;
+
+type Known = Pick<Decision, "mode" | "source" | "rule_score" | "features" | "classifier_probability" | "llm_verdict">;
+
+export function replayMode(decision: Known, thresholds: Thresholds): "single" | "multi" {
+  if (decision.source === "request") return decision.mode;
+  const limit = (name: string) => thresholds[name] ?? Number.NaN;
+  const score = decision.rule_score;
+  const probability = decision.classifier_probability ?? null;
+  if (score >= limit("rules_multi_threshold")) return "multi";
+  if (score <= limit("rules_single_threshold") && entityCount(decision) <= 1) return "single";
+  if (probability !== null && probability >= limit("classifier_multi_threshold")) return "multi";
+  if (probability !== null && probability <= limit("classifier_single_threshold")) return "single";
+  if (decision.llm_verdict != null) return decision.llm_verdict ? "multi" : "single";
+  const likely =
+    score >= limit("fallback_rules_threshold") ||
+    (probability !== null && probability >= limit("fallback_classifier_threshold"));
+  return likely ? "multi" : "single";
+}
+
+export function replayKind(decision: KindDecision, thresholds: Thresholds): "fact" | "summary" {
+  if (decision.source === "request") return decision.kind;
+  const limit = (name: string) => thresholds[name] ?? Number.NaN;
+  if (decision.score >= limit("summary_threshold")) return "summary";
+  if (decision.score <= limit("fact_threshold")) return "fact";
+  if ((decision.title_similarity ?? -1) >= limit("title_threshold")) return "summary";
+  if ((decision.title_vector_similarity ?? -1) >= limit("title_vector_threshold")) return "summary";
+  if (decision.llm_verdict != null) return decision.llm_verdict ? "summary" : "fact";
+  return decision.score >= limit("fallback_threshold") ? "summary" : "fact";
+}
+
+export function entityCount(decision: Pick<Decision, "features">): number {
+  const count = decision.features?.["entity_count"];
+  return typeof count === "number" ? count : 0;
+}
+
+/** The decisions that other thresholds would turn over. */
+export function turnedOver(decisions: readonly Decision[], thresholds: Thresholds): Decision[] {
+  return decisions.filter((decision) => decision.source !== "weak_first_round" && replayMode(decision, thresholds) !== decision.mode);
+}
