@@ -2,7 +2,7 @@ import { ArrowDownOutlined } from "@ant-design/icons";
 import { Bubble } from "@ant-design/x";
 import { useQuery } from "@tanstack/react-query";
 import { Button, Drawer, Grid } from "antd";
-import { Suspense, lazy, useCallback, useEffect, useMemo, useState } from "react";
+import { Suspense, lazy, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link, useNavigate, useParams } from "react-router";
 import type { Citation, KnowledgeBase, Message, RetrievalMode } from "../api/client";
@@ -21,27 +21,31 @@ const DocumentPanel = lazy(() => import("../documents/DocumentPanel"));
 export default function ChatPage() {
   const { conversationId = null } = useParams();
   const navigate = useNavigate();
-  const { live, ask, watch, stop, leave } = useAnswer();
+  // The conversation whose answer this page follows: another address than this leaves the answer.
+  const followed = useRef(conversationId);
+  const { live, ask, watch, stop, leave } = useAnswer(
+    useCallback(
+      (id: string) => {
+        if (followed.current === id) return;
+        followed.current = id;
+        void navigate(`/chat/${id}`, { replace: true });
+      },
+      [navigate],
+    ),
+  );
   const kbs = useQuery(kbsQuery);
   const messages = useQuery({ ...messagesQuery(conversationId ?? ""), enabled: conversationId !== null });
   const [opened, setOpened] = useState<Citation | null>(null);
   const [kbIds, setKbIds] = useScope(conversationId, kbs.data);
   const [mode, setMode] = useState<RetrievalMode>("auto");
   const open = useCallback((citation: Citation) => setOpened({ ...citation }), []);
-  const liveConversation = live?.conversationId ?? null;
 
-  // A new conversation gets its address with the first event; any other change of address leaves the answer.
-  const [shownId, setShownId] = useState(conversationId);
   useEffect(() => {
-    if (liveConversation !== null && shownId === null && conversationId === null) {
-      setShownId(liveConversation);
-      void navigate(`/chat/${liveConversation}`, { replace: true });
-    } else if (shownId !== conversationId && (conversationId === null || conversationId !== liveConversation)) {
-      setShownId(conversationId);
-      setOpened(null);
-      leave();
-    }
-  }, [conversationId, liveConversation, shownId, navigate, leave]);
+    if (followed.current === conversationId) return;
+    followed.current = conversationId;
+    setOpened(null);
+    leave();
+  }, [conversationId, leave]);
 
   const running = messages.data?.findLast((message) => message.status === "streaming")?.message_id;
   useEffect(() => {

@@ -15,8 +15,9 @@ export interface Asking {
   leave: () => void;
 }
 
-/** The one answer that this page is watching. */
-export function useAnswer(): Asking {
+/** The one answer that this page is watching. `onConversation` is told which conversation it belongs to as soon as that
+ * is known: an answer may be over before the page is drawn again, so no state in between can be relied on. */
+export function useAnswer(onConversation: (conversationId: string) => void): Asking {
   const queries = useQueryClient();
   const [live, setLive] = useState<LiveAnswer | null>(null);
   const connection = useRef<AbortController | null>(null);
@@ -34,8 +35,12 @@ export function useAnswer(): Asking {
       connection.current = controller;
       let answer = first;
       const set = (next: LiveAnswer) => {
+        const { conversationId } = next;
+        const isNew = conversationId !== null && conversationId !== answer.conversationId;
         answer = next;
-        if (connection.current === controller) update(next);
+        if (connection.current !== controller) return;
+        update(next);
+        if (isNew) onConversation(conversationId);
       };
       set(answer);
       try {
@@ -72,13 +77,16 @@ export function useAnswer(): Asking {
         set({ ...answer, phase: "failed", reconnecting: false, error: shown(error) });
       }
       if (answer.conversationId !== null) {
-        await queries.invalidateQueries({ queryKey: messagesQuery(answer.conversationId).queryKey });
+        const stored = messagesQuery(answer.conversationId);
+        await queries.invalidateQueries({ queryKey: stored.queryKey, refetchType: "none" });
+        // Fetched even if the page does not show the conversation yet.
+        await queries.fetchQuery(stored).catch(() => undefined);
         void queries.invalidateQueries({ queryKey: ["conversations"] });
       }
       // The stored message has taken the place of the live one; a failure that was not stored stays in sight.
       if (connection.current === controller && answer.error === null) update(null);
     },
-    [queries, update],
+    [queries, update, onConversation],
   );
 
   const ask = useCallback(
