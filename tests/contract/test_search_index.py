@@ -18,7 +18,9 @@ import pytest
 from clew.errors import StorageError
 from clew.storage.base import IndexEntry, IndexFilter, Posting, SearchIndex
 from clew.storage.search.collection import SearchParameters
+from clew.storage.search.memory import MemoryIndex
 from clew.storage.search.qdrant import QdrantEdgeIndex
+from clew.storage.search.routed import RoutedIndex
 from clew.types import FloatArray, Representation
 
 DIMENSION = 16
@@ -47,9 +49,21 @@ def reopen(tmp_path: Path) -> Iterator[Open]:
         index.close()
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Every kind of index, but only the embedded one where a test needs one that lasts."""
+    if "index" in metafunc.fixturenames:
+        kinds = ["embedded"] if "reopen" in metafunc.fixturenames else ["embedded", "memory", "routed"]
+        metafunc.parametrize("index", kinds, indirect=True)
+
+
 @pytest.fixture
-def index(reopen: Open) -> SearchIndex:
-    index = reopen()
+def index(request: pytest.FixtureRequest) -> SearchIndex:
+    kinds: dict[str, Open] = {
+        "embedded": lambda: request.getfixturevalue("reopen")(),
+        "memory": MemoryIndex,
+        "routed": lambda: RoutedIndex(MemoryIndex(), MemoryIndex(), lambda kb_id: kb_id == "kb"),
+    }
+    index = kinds[request.param]()
     index.create("kb", DIMENSION)
     return index
 
