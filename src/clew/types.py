@@ -219,6 +219,8 @@ class KnowledgeBase:
     embedder: str = ""
     """Name of the embedder that its vectors were made with; empty while it holds none."""
     description: str = ""
+    conversation_id: str = ""
+    """Set where it holds the files attached to that conversation: nobody sees it by itself."""
 
 
 @dataclass(frozen=True, slots=True)

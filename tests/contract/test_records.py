@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from clew.errors import ConflictError, NotFoundError
-from clew.storage.base import Conversation, Message
+from clew.storage.base import Attachment, Conversation, Message
 from clew.storage.records import SqlRecords
 from clew.types import FileStatus, SummarySource, SummaryStatus
 from fakes import samples
@@ -736,3 +736,70 @@ def test_check_names_database_and_revision(records: SqlRecords) -> None:
     line = records.check()
     assert "revision 0002" in line
     assert "\n" not in line
+
+
+# --- attachments -----------------------------------------------------------------------------------------------
+
+
+def conversation(records: SqlRecords, conversation_id: str, updated: str = "2025-01-01T00:00:00.000000+00:00") -> None:
+    records.create_conversation(Conversation(conversation_id, "", updated, updated))
+
+
+def attached(attachment_id: str, conversation_id: str = "c1", skipped: str = "") -> Attachment:
+    time = "2025-01-01T00:00:00.000000+00:00"
+    return Attachment(
+        attachment_id, conversation_id, f"{attachment_id}.pdf", "application/pdf", 7, time, 0, False, skipped
+    )
+
+
+def test_attachments_are_those_of_their_conversation_the_newest_last(records: SqlRecords) -> None:
+    conversation(records, "c1")
+    conversation(records, "c2")
+    for attachment in (attached("b"), attached("a", skipped="too large"), attached("x", "c2")):
+        records.add_attachment(attachment)
+
+    assert records.attachments("c1") == [attached("b"), attached("a", skipped="too large")]
+    assert records.attachments("c2") == [attached("x", "c2")]
+    assert records.attachments("nothing") == []
+    assert records.get_conversation("c1").updated_at > "2025-01-02"
+    records.update_attachment("b", tokens=12, embedded=True)
+    assert records.get_attachment("b") == replace(attached("b"), tokens=12, embedded=True)
+    records.update_attachment("b", skipped="kept long enough")
+    assert records.get_attachment("b").skipped == "kept long enough"
+    records.delete_attachment("b")
+    records.delete_attachment("b")
+    assert [found.attachment_id for found in records.attachments("c1")] == ["a"]
+    with pytest.raises(NotFoundError):
+        records.get_attachment("b")
+    with pytest.raises(NotFoundError):
+        records.add_attachment(attached("y", "nothing"))
+    with pytest.raises(ConflictError):
+        records.add_attachment(attached("x", "c1"))
+
+
+def test_a_conversation_takes_its_attachments_and_their_kb_along(records: SqlRecords) -> None:
+    conversation(records, "c1")
+    records.create_kb(replace(samples.kb("kb9", "attached"), conversation_id="c1"))
+    records.add_file(samples.new_file(kb_id="kb9"))
+    records.add_attachment(attached("f1"))
+    assert records.get_kb("kb9").conversation_id == "c1"
+
+    records.delete_conversation("c1")
+
+    assert records.attachments("c1") == []
+    for look in (lambda: records.get_kb("kb9"), lambda: records.get_file("f1")):
+        with pytest.raises(NotFoundError):
+            look()
+
+
+def test_attachments_of_conversations_that_rest(records: SqlRecords) -> None:
+    for name in ("c1", "c2"):
+        conversation(records, name)
+    records.add_attachment(attached("old"))
+    records.add_attachment(attached("none", skipped="too large"))
+    time = records.get_conversation("c1").updated_at
+    records.add_attachment(attached("new", "c2"))
+
+    assert records.attachments_unused_since(time) == []
+    later = records.get_conversation("c2").updated_at
+    assert [a.attachment_id for a in records.attachments_unused_since(later)] == ["old"]

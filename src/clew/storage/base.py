@@ -358,6 +358,60 @@ class ConversationRecords(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file attached to a conversation. Its content is a file with the same id in the conversation's own KB."""
+
+    attachment_id: str
+    conversation_id: str
+    name: str
+    media_type: str
+    size: int
+    created_at: str
+    tokens: int = 0
+    """Of its whole text; 0 until it is read."""
+    embedded: bool = False
+    """Whether its vectors are ready."""
+    skipped: str = ""
+    """Why it is not read at all, in words a person understands; there is no file then."""
+
+
+class AttachmentRecords(Protocol):
+    """Which files are attached to which conversation. They go with the conversation."""
+
+    def add_attachment(self, attachment: Attachment) -> None:
+        """Also counts as a change of the conversation. Raises NotFoundError for an unknown conversation, ConflictError
+        where the id is taken."""
+        ...
+
+    def attachments(self, conversation_id: str) -> list[Attachment]:
+        """The newest last."""
+        ...
+
+    def get_attachment(self, attachment_id: str) -> Attachment:
+        """Raises NotFoundError."""
+        ...
+
+    def update_attachment(
+        self,
+        attachment_id: str,
+        *,
+        tokens: int | None = None,
+        embedded: bool | None = None,
+        skipped: str | None = None,
+    ) -> None:
+        """Changes what is given; nothing happens where there is none."""
+        ...
+
+    def delete_attachment(self, attachment_id: str) -> None:
+        """Nothing happens where there is none. The file is the caller's."""
+        ...
+
+    def attachments_unused_since(self, time: str) -> list[Attachment]:
+        """Those that are not skipped, of conversations that have not changed since ``time``."""
+        ...
+
+
 class VectorCache(Protocol):
     """L2-normalised vectors by (embedder name, hash of all that the encoder saw).
 
@@ -405,6 +459,7 @@ class Records(
     NameRecords,
     SummaryRecords,
     ConversationRecords,
+    AttachmentRecords,
     VectorCache,
     BlockCache,
     DecisionRecords,

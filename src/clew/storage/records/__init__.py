@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clew.storage.records.attachments import SqlAttachments
 from clew.storage.records.cache import SqlBlockCache, SqlVectors
 from clew.storage.records.chunks import SqlChunks
 from clew.storage.records.conversations import SqlConversations
@@ -22,7 +23,16 @@ __all__ = ["SqlRecords"]
 
 
 class SqlRecords(
-    SqlKbs, SqlFiles, SqlChunks, SqlNames, SqlSummaries, SqlConversations, SqlVectors, SqlBlockCache, SqlDecisions
+    SqlKbs,
+    SqlFiles,
+    SqlChunks,
+    SqlNames,
+    SqlSummaries,
+    SqlConversations,
+    SqlAttachments,
+    SqlVectors,
+    SqlBlockCache,
+    SqlDecisions,
 ):
     """Implements ``Records``. Safe to use from several threads; each call is one transaction."""
 

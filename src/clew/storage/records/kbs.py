@@ -28,6 +28,7 @@ class SqlKbs:
             "settings": dict(kb.settings),
             "embedder": kb.embedder,
             "description": kb.description,
+            "conversation_id": kb.conversation_id or None,
         }
         with self._db.write() as connection:
             try:
@@ -95,4 +96,5 @@ def _kb(row: RowMapping) -> KnowledgeBase:
         settings=row["settings"],
         embedder=row["embedder"],
         description=row["description"],
+        conversation_id=row["conversation_id"] or "",
     )

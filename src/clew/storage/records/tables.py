@@ -3,7 +3,7 @@
 ::
 
     kbs ─< files ─< file_versions ─< blocks · sections · parents · children · names · questions
-    conversations ─< messages          vectors · block_cache · decisions
+    conversations ─< messages · attachments          vectors · block_cache · decisions
 
 ``files`` says what is published; ``file_versions`` holds one row per version that is staged or stored, and everything
 a version owns hangs on that row, so that dropping a version is deleting one row. Rows are numbered by ``seq`` where
@@ -37,7 +37,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from clew.storage.records.values import storable_text
 
-HEAD = "0003"
+HEAD = "0004"
 """The schema revision that these tables describe: the newest file in ``migrations/versions``."""
 
 HIDDEN = "(status <> 'completed' OR NOT enabled)"
@@ -87,6 +87,13 @@ kbs = Table(
     Column("settings", JSON(), nullable=False),
     _text("embedder"),
     _text("description"),
+    # Set where it holds the files attached to a conversation, and goes with it.
+    Column(
+        "conversation_id",
+        Characters(),
+        ForeignKey("conversations.conversation_id", ondelete="CASCADE"),
+        nullable=True,
+    ),
     Index("ix_kbs_name", "name", unique=True),
 )
 
@@ -278,6 +285,28 @@ messages = Table(
     Column("usage", JSON(), nullable=False),
     Index("ix_messages_message_id", "message_id", unique=True),
     Index("ix_messages_conversation_id", "conversation_id"),
+)
+
+attachments = Table(
+    "attachments",
+    metadata,
+    _seq(),
+    _text("attachment_id", default=None),
+    Column(
+        "conversation_id",
+        Characters(),
+        ForeignKey("conversations.conversation_id", ondelete="CASCADE"),
+        nullable=False,
+    ),
+    _text("name", default=None),
+    _text("media_type", default=None),
+    Column("size", BigInteger(), nullable=False),
+    _text("created_at", default=None),
+    Column("tokens", Integer(), nullable=False, default=0),
+    Column("embedded", Boolean(), nullable=False, default=False),
+    _text("skipped"),
+    Index("ix_attachments_attachment_id", "attachment_id", unique=True),
+    Index("ix_attachments_conversation_id", "conversation_id"),
 )
 
 vectors = Table(
