@@ -45,6 +45,22 @@ class Embedder(Protocol):
         ...
 
 
+@runtime_checkable
+class SpanEmbedder(Embedder, Protocol):
+    """An embedder that gives the vectors of several spans of a text from one pass over it (late chunking)."""
+
+    @property
+    def pools_spans(self) -> bool:
+        """Whether the model can: its output has to be one vector a token, pooled by their mean."""
+        ...
+
+    def embed_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> FloatArray:
+        """Vectors of the spans (code points of ``text``), each read in the light of the whole text; shape
+        ``(len(spans), dimension)``. A text beyond ``max_tokens`` goes through in overlapping windows. Raises
+        ServiceError."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
     """One message for a chat model."""

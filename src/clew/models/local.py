@@ -20,6 +20,9 @@ from clew.types import FloatArray
 
 Pooling = Literal["mean", "cls"]
 
+# A quarter of a window is read again in the next one.
+_WINDOW_OVERLAP = 4
+
 
 class OnnxEmbedder:
     """An encoder in ONNX Runtime.
@@ -72,6 +75,52 @@ class OnnxEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
         """Vectors of questions, shape ``(len(texts), dimension)``, L2-normalised."""
         return self._embed(texts, self._query_prefix)
+
+    @cached_property
+    def pools_spans(self) -> bool:
+        """Whether :meth:`embed_spans` can be used: the model gives one vector a token, and their mean is the text's."""
+        return self._pooling == "mean" and len(self._session.get_outputs()[0].shape) == 3
+
+    def embed_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> FloatArray:
+        """Late chunking after Günther et al., "Late Chunking: Contextual Chunk Embeddings", 2024: the mean over each
+        span's tokens of one pass over the whole text; a span without tokens gets the text's own vector."""
+        ids, places = self._tokenizer.pieces(self._passage_prefix + text)
+        shift = len(self._passage_prefix)
+        states = self._states(ids)
+        starts = np.array([start for start, _ in places], np.int64) - shift
+        ends = np.array([end for _, end in places], np.int64) - shift
+        result = np.empty((len(spans), self.dimension), np.float32)
+        for number, (start, end) in enumerate(spans):
+            inside = (starts < end) & (ends > start) & (ends > starts)
+            result[number] = states[inside].mean(axis=0) if inside.any() else states.mean(axis=0)
+        norms = np.linalg.norm(result, axis=1, keepdims=True)
+        return (result / np.where(norms > 0, norms, 1.0)).astype(np.float32)
+
+    def _states(self, ids: NDArray[np.int64]) -> FloatArray:
+        """Hidden states of the tokens, shape ``(len(ids), dimension)``: of overlapping windows where they are many,
+        each token as the window sees it that has most around it."""
+        before, after = self._tokenizer.specials()
+        room = self._max_tokens - len(before) - len(after)
+        windows = [(0, len(ids))]
+        if len(ids) > room:
+            step = room - room // _WINDOW_OVERLAP
+            windows = [
+                (start, min(len(ids), start + room)) for start in range(0, len(ids) - room // _WINDOW_OVERLAP, step)
+            ]
+        states = np.zeros((max(1, len(ids)), self.dimension), np.float32)
+        margins = np.full(max(1, len(ids)), -1)
+        for first, last in windows:
+            hidden = self._run(np.concatenate([before, ids[first:last], after]).astype(np.int64))[0]
+            own = hidden[len(before) : len(hidden) - len(after)] if last > first else hidden[:1]
+            span = np.arange(len(own))
+            # The first token of a text has as much around it as there is, and so has the last.
+            left = span + (len(ids) if first == 0 else 0)
+            right = span[::-1] + (len(ids) if last == len(ids) else 0)
+            margin = np.minimum(left, right)
+            better = margin > margins[first : first + len(own)]
+            states[first : first + len(own)][better] = own[better]
+            margins[first : first + len(own)][better] = margin[better]
+        return states
 
     def count_tokens(self, text: str) -> int:
         return self._tokenizer.count(text)

@@ -91,6 +91,19 @@ class TextTokenizer:
         ids = self._tokenizer.encode(text.translate(self._normalisation)).ids
         return np.array(ids if len(ids) <= limit else [*ids[: limit - 1], ids[-1]], np.int64)
 
+    def pieces(self, text: str) -> tuple[NDArray[np.int64], list[tuple[int, int]]]:
+        """Ids without special tokens, each with its code point span in ``text`` (empty where it stands for none)."""
+        normalised = text.translate(self._normalisation)
+        encoding = self._tokenizer.encode(normalised, add_special_tokens=False)
+        return np.array(encoding.ids, np.int64), self._in_original(text, normalised, encoding.offsets)
+
+    def specials(self) -> tuple[list[int], list[int]]:
+        """Ids of the special tokens before and after a text."""
+        whole = self._tokenizer.encode("a").ids
+        first = self._tokenizer.encode("a", add_special_tokens=False).ids[0]
+        place = whole.index(first)
+        return whole[:place], whole[place + 1 :]
+
     def count(self, text: str) -> int:
         """Tokens without special ones; a run of unknown characters counts one for each."""
         return len(self.offsets(text))
@@ -107,11 +120,14 @@ class TextTokenizer:
         spans = [span for span in encoding.offsets if span[1] > span[0]]
         if self._unknown_id in encoding.ids:
             spans = _split_unknown(encoding.ids, encoding.offsets, self._unknown_id)
+        return self._in_original(text, normalised, spans)
+
+    def _in_original(self, text: str, normalised: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
         if normalised == text:
             return spans
         code_points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
         origin = np.repeat(np.arange(len(text)), self._lengths[code_points]).tolist()
-        return [(origin[start], origin[end - 1] + 1) for start, end in spans]
+        return [(origin[start], origin[end - 1] + 1) if end > start else (0, 0) for start, end in spans]
 
 
 def _split_unknown(ids: list[int], offsets: list[tuple[int, int]], unknown_id: int | None) -> list[tuple[int, int]]:

