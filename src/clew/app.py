@@ -32,7 +32,7 @@ from clew.retrieval.kind import decide_kind
 from clew.retrieval.model_planner import ModelPlanner
 from clew.retrieval.pipeline import RetrievalRequest, RetrievalResult, Retriever
 from clew.retrieval.planners import Planner
-from clew.retrieval.recall import SearchedKb
+from clew.retrieval.recall import Searched, SearchedKb
 from clew.retrieval.rewriting import Turn
 from clew.storage.base import Conversation, Message, NewFile
 from clew.storage.originals import FolderOriginals
@@ -409,6 +409,10 @@ class Clew:
         """Ranking, evidence and trace, no answer. The first KB named gives settings; ``overlay`` changes them for
         this question only (to compare settings)."""
         return self.retriever.retrieve(self._request(question, kbs, files, sections, mode, kind, overlay or {}))
+
+    def routes(self, question: str, *, kbs: Sequence[str], overlay: Mapping[str, Any] | None = None) -> Searched:
+        """What each route of one look-up finds, before they are fused: what ``clew tune fusion`` fits weights to."""
+        return self.retriever.routes(self._request(question, kbs, None, None, "single", "fact", overlay or {}))
 
     def start_answer(
         self,

@@ -11,7 +11,7 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
@@ -154,6 +154,11 @@ class RetrievalSettings(_Section):
     children_per_parent: int = Field(3, ge=1, le=50)
     bm25_k1: float = Field(1.2, ge=0, le=10)
     bm25_b: float = Field(0.5, ge=0, le=1)
+    fusion: Literal["rrf", "convex"] = "rrf"
+    """How one look-up's routes become one ranking: by ranks, or by the weighted mean of normalised scores. Rounds
+    always go by ranks."""
+    fusion_weights: Mapping[str, Annotated[float, Field(ge=0)]] = {}
+    """Weight by route (bm25, l2 …); 1 where none is given. ``clew tune fusion`` fits them."""
     rrf_k: int = Field(60, ge=1, le=1000)
     context_budget_tokens: int = Field(6000, ge=100, le=1_000_000)
     neighbours: int = Field(1, ge=0, le=10)

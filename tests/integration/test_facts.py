@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from clew.app import Clew
+from clew.cli.tuning import app as tuning
+from clew.errors import InputError
 from clew.evaluation.corpus import parsed_corpus
 from clew.evaluation.datasets import Passage
 from clew.retrieval.pipeline import RetrievalResult
@@ -246,3 +250,73 @@ def test_the_same_text_counts_once(folder: Path, server: ScriptedServer) -> None
         reasons = [entry["reason"] for entry in stage(result, "fuse").dropped]
         assert sum(reason.startswith("the same text as") for reason in reasons) == 3
         assert len({hit.chunk_id for hit in result.hits}) == len(result.hits)
+
+
+# --- fusion --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tune(folder: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """``clew tune fusion`` on the data folder, in this process; gives what it prints."""
+    for name, value in overrides(server.url)["models"]["embedder"].items():
+        monkeypatch.setenv(f"CLEW_MODELS__EMBEDDER__{name.upper()}", str(value))
+
+    def run(*words: str) -> Any:
+        done = CliRunner().invoke(tuning, ["fusion", *words, "--data", str(folder)])
+        if done.exception is not None:
+            raise done.exception
+        return json.loads(done.stdout) if "--json" in words else done.stdout
+
+    return run
+
+
+def test_weights_are_fitted_applied_and_rolled_back(
+    folder: Path, server: ScriptedServer, tune: Callable[..., Any], tmp_path: Path
+) -> None:
+    with opened(folder, server) as clew:
+        [file] = clew.list_files("kb")
+        parents = clew.file_parents(file.file_id)
+        # Vectors of the fake embedder say nothing, keywords everything: the weights have to find that out.
+        rows = [
+            {"id": i, "question": f"about {parent.section_titles[-1]}", "supporting_ids": [parent.chunk_id]}
+            for i, parent in enumerate(parents)
+        ]
+        kept = {"retrieval": {"bm25_b": 0.4}}
+        clew.update_kb("kb", settings=kept)
+    queries = tmp_path / "queries.jsonl"
+    queries.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    fit = tune("--kb", "kb", "--queries", str(queries), "--json")
+    assert fit["questions"] == len(PASSAGES)
+    assert set(fit["weights"]) == {"bm25", "l2"}
+    assert fit["low"] <= fit["gain"] <= fit["high"]
+    assert fit["applied"] is False
+    assert tune("--kb", "kb", "--queries", str(queries), "--apply", "--force", "--json")["applied"] is True
+    with opened(folder, server) as clew:
+        assert clew.kb("kb").settings["retrieval"] == {
+            "bm25_b": 0.4,
+            "fusion": "convex",
+            "fusion_weights": fit["weights"],
+        }
+        found = ask(clew, "about Topic 7", hyde="never")
+        assert titles(found)[0] == "Topic 7"
+        assert found.hits[0].score > 0.1  # ranks would give less than 2 / 61
+    assert "default fusion" in tune("--kb", "kb", "--rollback")
+    with opened(folder, server) as clew:
+        assert clew.kb("kb").settings == kept
+
+
+def test_labels_that_name_nothing_are_refused(tune: Callable[..., Any], tmp_path: Path) -> None:
+    queries = tmp_path / "queries.jsonl"
+    queries.write_text('{"id": 1, "question": "what?", "supporting_ids": ["nowhere"]}\n')
+    with pytest.raises(InputError, match="supporting_ids"):
+        tune("--kb", "kb", "--queries", str(queries))
+    with pytest.raises(InputError, match="no generated questions"):
+        tune("--kb", "kb")
+    with pytest.raises(InputError, match="either"):
+        tune()
+
+
+def test_rounds_go_by_ranks_whatever_the_fusion(folder: Path, server: ScriptedServer) -> None:
+    with opened(folder, server) as clew:
+        server.add('{"need_more": false, "reason": "complete"}')
+        assert max(hit.score for hit in ask(clew, mode="multi", fusion="convex").hits) < 0.1

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from clew.app import Clew
 from clew.cli.overlay import overlay_of
+from clew.cli.tuning_fusion import fusion
 from clew.config import default_data_folder
 from clew.errors import InputError
 from clew.evaluation.datasets import read_jsonl
@@ -29,6 +30,8 @@ from clew.evaluation.decisions import (
 from clew.trace import ComplexityDecision
 
 app = typer.Typer(help="Fit thresholds and weights to data.", no_args_is_help=True)
+
+app.command("fusion")(fusion)
 
 Label = Literal["single", "multi"]
 _CURVES = ("rules_multi_threshold", "classifier_multi_threshold", "fallback_rules_threshold")

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from clew.storage.base import Posting
 from clew.types import Candidate
 
+HYPOTHETICAL = "hyde_"
+"""Prefix of the routes that look up a hypothetical answer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One ranking of one look-up: its name (``bm25``, ``l2``, ``hyde_bm25`` …) and its postings, best first."""
+    """One ranking of one look-up: its name (``bm25``, ``l2``, ``hyde_bm25`` …) and its postings, best first.
+
+    ``ranks`` from 1 where they are not those of the list: children that were found by their parent share its rank.
+    """
 
     name: str
     postings: Sequence[Posting]
+    ranks: Sequence[int] | None = None
 
 
 def reciprocal_rank_fusion(
@@ -26,18 +33,55 @@ def reciprocal_rank_fusion(
     route (two versions while one replaces the other) counts once, at its best rank. Ties are broken by chunk id so
     that equal input gives equal output.
     """
+    return _fused(kb_id, routes, lambda name, rank, _: weight_of(name, weights) / (k + rank), round)
+
+
+def convex_combination(
+    kb_id: str, routes: Sequence[Route], *, weights: Mapping[str, float] | None = None, round: int = 1
+) -> list[Candidate]:
+    """Candidates by the weighted mean of their normalised scores, best first, in [0, 1].
+
+    Scores of a route are scaled to [0, 1] between the lowest and the highest of its postings; what a route did not find
+    has 0 there (Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", TOIS 2023). Otherwise as
+    :func:`reciprocal_rank_fusion`.
+    """
+    total = sum(weight_of(route.name, weights) for route in routes if route.postings) or 1.0
+    ranges = {route.name: _range(route) for route in routes}
+
+    def gain(name: str, _: int, score: float) -> float:
+        low, high = ranges[name]
+        scaled = (score - low) / (high - low) if high > low else 1.0
+        return weight_of(name, weights) * scaled / total
+
+    return _fused(kb_id, routes, gain, round)
+
+
+def weight_of(route: str, weights: Mapping[str, float] | None) -> float:
+    """A route's weight; a hypothetical answer's route has that of the question's own unless it is named, and what is
+    not named has 1."""
+    known = weights or {}
+    return known.get(route, known.get(route.removeprefix(HYPOTHETICAL), 1.0))
+
+
+def _range(route: Route) -> tuple[float, float]:
+    scores = [posting.score for posting in route.postings]
+    return (min(scores), max(scores)) if scores else (0.0, 0.0)
+
+
+def _fused(
+    kb_id: str, routes: Sequence[Route], gain: Callable[[str, int, float], float], round: int
+) -> list[Candidate]:
     found: dict[str, _Found] = {}
     for route in routes:
-        weight = 1.0 if weights is None else weights.get(route.name, 1.0)
         rank = 0
-        for posting in route.postings:
+        for place, posting in enumerate(route.postings):
             entry = found.setdefault(posting.chunk_id, _Found(posting))
             if route.name in entry.ranks:
                 continue
-            rank += 1
+            rank = rank + 1 if route.ranks is None else route.ranks[place]
             entry.ranks[route.name] = rank
             entry.scores[route.name] = posting.score
-            entry.fused += weight / (k + rank)
+            entry.fused += gain(route.name, rank, posting.score)
     candidates = [
         Candidate(
             chunk_id=chunk_id,

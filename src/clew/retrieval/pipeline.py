@@ -158,6 +158,8 @@ class Retriever:
                 )
             yield _plan_event(trace)
             if trace.complexity.mode == "multi":
+                if searched is not None:
+                    first = self._recall.fuse(searched, request.scope, in_rounds=True)
                 recalled = yield from self._multi(queries, request.scope, trace, first)
             else:
                 assert searched is not None
@@ -170,6 +172,11 @@ class Retriever:
                 evidence = self._context(recalled, request.kbs[0], trace)
         yield _done_event(trace)
         return RetrievalResult(self._hits(recalled), evidence, trace, queries[0][1])
+
+    def routes(self, request: RetrievalRequest) -> Searched:
+        """What the routes of one look-up find for the question as it stands, before they are fused; to fit fusions."""
+        question = _checked(request.question)
+        return self._recall.search([(kb, make_query(question, kb)) for kb in request.kbs], request.scope)
 
     def _rewritten(self, question: str, history: Sequence[Turn], trace: RetrievalTrace) -> str:
         if not history:

@@ -10,7 +10,13 @@ from functools import partial
 
 from clew.config import Settings
 from clew.models.base import Embedder
-from clew.retrieval.fusion import Route, fuse_knowledge_bases, reciprocal_rank_fusion
+from clew.retrieval.fusion import (
+    HYPOTHETICAL,
+    Route,
+    convex_combination,
+    fuse_knowledge_bases,
+    reciprocal_rank_fusion,
+)
 from clew.storage.base import IndexFilter, Posting, Records, SearchIndex
 from clew.text.language import detect_language
 from clew.text.tokenizing import query_terms
@@ -22,8 +28,6 @@ _TRACED_RANKING = 20
 _TRACED_DROPPED = 100
 _Search = Callable[[], list[Posting]]
 
-HYPOTHETICAL = "hyde_"
-"""Prefix of the routes that look up a hypothetical answer."""
 GRAPH_ROUTE = "graph"
 # A passage that is about the very name asked for should not fall behind those that two other routes share.
 _GRAPH_WEIGHT = 1.5
@@ -102,8 +106,8 @@ class Recall:
         round: int = 1,
         linked: Mapping[str, Sequence[Posting]] | None = None,
     ) -> Recalled:
-        """Candidates of all KBs of the scope, fused; see :meth:`search` and :meth:`fuse`."""
-        return self.fuse(self.search(queries, scope, linked=linked), scope, round=round)
+        """A look-up of the rounds: candidates of all KBs, fused; see :meth:`search` and :meth:`fuse`."""
+        return self.fuse(self.search(queries, scope, linked=linked), scope, round=round, in_rounds=True)
 
     def search(
         self,
@@ -136,19 +140,16 @@ class Recall:
             by_kb.append((kb, routes))
         return Searched(by_kb, stages)
 
-    def fuse(self, searched: Searched, scope: Scope, *, round: int = 1) -> Recalled:
+    def fuse(self, searched: Searched, scope: Scope, *, round: int = 1, in_rounds: bool = False) -> Recalled:
         """The routes' candidates in one ranking; chunks that are not current, or not in scope, are missing.
 
         The same text in several files counts once, at its best place. At most ``fused_top_k`` children come back, at
-        most ``children_per_parent`` of one parent.
+        most ``children_per_parent`` of one parent. ``in_rounds``: by ranks, whatever the KB's fusion: scores of
+        different questions cannot be compared, and the pool of the rounds compares them.
         """
         start = time.perf_counter()
         settings = searched.routes[0][0].settings.retrieval
-        weights = {GRAPH_ROUTE: _GRAPH_WEIGHT}
-        rankings = [
-            reciprocal_rank_fusion(kb.kb.kb_id, routes, k=kb.settings.retrieval.rrf_k, weights=weights, round=round)
-            for kb, routes in searched.routes
-        ]
+        rankings = [_fused(kb, routes, round, in_rounds) for kb, routes in searched.routes]
         fused = fuse_knowledge_bases(rankings, k=settings.rrf_k)
         chunks = self._records.children([c.chunk_id for c in fused])
         stage = StageTrace("fuse", candidates_in=len(fused))
@@ -183,6 +184,14 @@ class Recall:
         return IndexFilter(
             file_ids=scope.file_ids, sections=sections, excluded=self._records.hidden_versions(kb.kb.kb_id)
         )
+
+
+def _fused(kb: SearchedKb, routes: Sequence[Route], round: int, in_rounds: bool) -> list[Candidate]:
+    settings = kb.settings.retrieval
+    if settings.fusion == "convex" and not in_rounds:
+        return convex_combination(kb.kb.kb_id, routes, weights=settings.fusion_weights, round=round)
+    weights = {GRAPH_ROUTE: _GRAPH_WEIGHT} | ({} if settings.fusion == "convex" else dict(settings.fusion_weights))
+    return reciprocal_rank_fusion(kb.kb.kb_id, routes, k=settings.rrf_k, weights=weights, round=round)
 
 
 def in_scope(chunk: ChildChunk, scope: Scope) -> bool:
