@@ -31,8 +31,13 @@ _PARSERS = {
     MediaType.PPTX: "clew.indexing.parsers.pptx",
     MediaType.PDF: "clew.indexing.parsers.pdf",
     MediaType.IMAGE: "clew.indexing.parsers.image",
+    MediaType.EPUB: "clew.indexing.parsers.epub",
+    MediaType.EML: "clew.indexing.parsers.eml",
+    MediaType.MSG: "clew.indexing.parsers.msg",
+    MediaType.RTF: "clew.indexing.parsers.rtf",
+    MediaType.XLS: "clew.indexing.parsers.xls",
 }
-_WITH_CONTEXT = {MediaType.PDF, MediaType.IMAGE}
+_WITH_CONTEXT = {MediaType.PDF, MediaType.IMAGE, MediaType.EML, MediaType.MSG}
 """Their parsers take a :class:`ParseContext` too."""
 
 

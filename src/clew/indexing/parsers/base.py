@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 
 from clew.errors import EmptyFileError
@@ -274,6 +275,15 @@ class BlockBuilder:
     ) -> None:
         """A chart: its title and data as far as the format has them as text."""
         self._add(BlockType.CHART, flowing(text), page, bbox, payload=payload)
+
+    def attached(self, blocks: Iterable[Block], *, below: int) -> None:
+        """Blocks of another file (an attachment), its headings below a heading of level ``below``.
+
+        Pages and boxes are left out: they are those of the other file.
+        """
+        for block in blocks:
+            level = None if block.level is None else min(block.level + below, MAX_HEADING_LEVEL)
+            self._blocks.append(replace(block, ordinal=len(self._blocks), level=level, page=None, bbox=None))
 
     def _add(
         self,

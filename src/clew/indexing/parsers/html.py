@@ -63,11 +63,11 @@ def parse(data: bytes, name: str) -> ParsedFile:
     return builder.finish(name, MEDIA_TYPE, title=_title(root), warnings=filter(None, [decoded.warning]))
 
 
-def add_html(text: str, builder: BlockBuilder, page: int | None = None) -> None:
-    """The blocks of a piece of HTML."""
+def add_html(text: str, builder: BlockBuilder, page: int | None = None, *, find_headings: bool = True) -> None:
+    """The blocks of a piece of HTML; ``find_headings`` as in :func:`~clew.indexing.parsers.items.add_items`."""
     root = _tree(text)
     if root is not None:
-        add_items(_Walker().items(root), builder, page)
+        add_items(_Walker().items(root), builder, page, find_headings=find_headings)
 
 
 def _tree(text: str) -> etree._Element | None:

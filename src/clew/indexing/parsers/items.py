@@ -58,10 +58,12 @@ class Item:
     payload: bytes | None = None
 
 
-def add_items(items: Sequence[Item], builder: BlockBuilder, page: int | None = None) -> None:
-    """The blocks of a page's items."""
+def add_items(
+    items: Sequence[Item], builder: BlockBuilder, page: int | None = None, *, find_headings: bool = True
+) -> None:
+    """The blocks of a page's items; ``find_headings``: where few are marked, also those that only look like one."""
     items = _without_page_furniture(items)
-    if sum(1 for item in items if item.kind is Kind.HEADING) < _MIN_MARKED:
+    if find_headings and sum(1 for item in items if item.kind is Kind.HEADING) < _MIN_MARKED:
         items = _with_found_headings(items)
     waiting: list[str] = []
     for item in items:

@@ -88,13 +88,17 @@ def parse_xlsx(data: bytes, name: str) -> ParsedFile:
         part = targets.get(sheet.get(RELATION_ID) or "", "")
         if part not in package or "worksheet" not in part or attribute(sheet, "state") in ("hidden", "veryHidden"):
             continue
-        inner = BlockBuilder()
-        rows = book.rows(package.xml(part))
-        _add_tables(rows, inner)
-        if len(inner):
-            builder.heading(attribute(sheet, "name") or "Sheet", 1)
-            _add_tables(rows, builder)
+        add_sheet(attribute(sheet, "name") or "Sheet", book.rows(package.xml(part)), builder)
     return builder.finish(name, XLSX_TYPE, title=file_stem(name))
+
+
+def add_sheet(name: str, rows: Sequence[Sequence[Cell]], builder: BlockBuilder) -> None:
+    """A sheet as a section; nothing where it is empty."""
+    inner = BlockBuilder()
+    _add_tables(rows, inner)
+    if len(inner):
+        builder.heading(name, 1)
+        builder.attached(inner.blocks, below=1)
 
 
 @dataclass

@@ -1,9 +1,11 @@
 """Workbooks and CSV files."""
 
+from pathlib import Path
+
 import pytest
 
-from clew.errors import EmptyFileError
-from clew.indexing.parsers import parse
+from clew.errors import EmptyFileError, FileFailedError
+from clew.indexing.parsers import MediaType, parse
 from clew.indexing.parsers.spreadsheets import format_value
 from clew.types import CellSpan, ParsedFile
 from fakes.office_files import package
@@ -86,3 +88,14 @@ def test_csv_with_quotes_line_breaks_and_its_own_delimiter() -> None:
         parse(b" \n", "x.csv")
     huge = "x" * 200_000
     assert huge in parse(f"a,b\n{huge},1\n".encode(), "x.csv").blocks[0].text
+
+
+def test_old_workbooks_give_the_same_sections_and_tables() -> None:
+    parsed = parse(Path(__file__).parents[3] / "data" / "questions.xls")
+    assert [section.title for section in parsed.sections[1:]] == ["Example Test", "Format Abbr.", "Readme"]
+    tables = [block.table for block in parsed.blocks if block.table]
+    assert tables[0].rows[0][:3] == ("MC", "What is 2+2?", "4")
+    assert ("ESS", "Essay") in tables[1].rows
+    cut = (Path(__file__).parents[3] / "data" / "questions.xls").read_bytes()[:4000]
+    with pytest.raises(FileFailedError, match=r"cut\.xls: .*damaged"):
+        parse(cut, "cut.xls", media_type=MediaType.XLS)
