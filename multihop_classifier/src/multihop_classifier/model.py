@@ -74,6 +74,10 @@ class QuestionTokenizer:
         except Exception as error:
             raise WeightsError(f"{path} is not a readable tokenizer ({error}); export the model again.") from error
 
+    def save(self, path: Path) -> None:
+        """As :meth:`from_file` reads it."""
+        self._tokenizer.save(str(path))
+
     def encode(self, text: str) -> tuple[list[int], bool]:
         """Ids with special tokens, and whether the end was cut off. The last special token is kept."""
         text = " ".join(text.translate(_SURROGATES).split())
