@@ -134,7 +134,7 @@ def late(embedder: OnnxEmbedder, parents: Sequence[ParentChunk], children: Seque
             spans.append(("l2", child.start + shift, child.end + shift))
             own = parent.text[child.start : child.end]
             spans += [("l3", a + child.start + shift, b + child.start + shift) for a, b in windows(own)]
-        for (key, _, _), vector in zip(spans, embedder.embed_spans(text, [s[1:] for s in spans]), strict=True):
+        for (key, _, _), vector in zip(spans, embedder.embed_spans([text], [[s[1:] for s in spans]])[0], strict=True):
             vectors[key].append(vector)
             owners[key].append(i)
     return {key: np.stack(each) for key, each in vectors.items()}, owners, len(parents), tokens

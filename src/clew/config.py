@@ -129,7 +129,12 @@ class RepresentationSettings(_Section):
     """Which representations a KB has."""
 
     bm25: bool = True
+    l1: bool = False
+    """Vectors of parents; files that are there already have to be uploaded again."""
     l2: bool = True
+    """Vectors of children."""
+    l3: bool = False
+    """Vectors of sentence windows; as for ``l1``."""
 
 
 class RetrievalSettings(_Section):

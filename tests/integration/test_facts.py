@@ -320,3 +320,20 @@ def test_rounds_go_by_ranks_whatever_the_fusion(folder: Path, server: ScriptedSe
     with opened(folder, server) as clew:
         server.add('{"need_more": false, "reason": "complete"}')
         assert max(hit.score for hit in ask(clew, mode="multi", fusion="convex").hits) < 0.1
+
+
+# --- representations -----------------------------------------------------------------------------------------
+
+
+def test_parents_and_sentence_windows_are_searched_where_switched_on(folder: Path, server: ScriptedServer) -> None:
+    with opened(folder, server, model=False) as clew:
+        clew.create_kb("fine", settings={"representations": {"l1": True, "l3": True}})
+        clew.ingest_parsed("fine", "fine", parsed_corpus(PASSAGES))
+        result = ask(clew, "The Rhine flows past Cologne and carries many barges.", kb="fine")
+        assert titles(result)[0] == "Rivers"
+        assert set(result.hits[0].representations) == {"bm25", "l1", "l2", "l3"}
+        assert {stage(result, name).candidates_out > 0 for name in ("bm25", "l1", "l2", "l3")} == {True}
+        less = clew.search("Cologne", kbs=["fine"], mode="single", overlay={"representations": {"l1": False}})
+        assert all("l1" not in hit.representations for hit in less.hits)
+        assert any("l3" in hit.representations for hit in less.hits)
+        assert all("l3" not in hit.representations for hit in ask(clew, "Cologne").hits)

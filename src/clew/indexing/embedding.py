@@ -7,7 +7,7 @@ text: an update embeds only what is new, and a crash loses at most one batch.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from clew.models.base import Embedder
@@ -27,15 +27,18 @@ class EmbeddingReport:
     encoded: int
     reused: int
 
+    def __add__(self, other: EmbeddingReport) -> EmbeddingReport:
+        return EmbeddingReport(self.encoded + other.encoded, self.reused + other.reused)
+
 
 def encoder_text(child: ChildChunk, file_title: str) -> str:
     """What the encoder sees of a child: the file's title, the nearest section titles and the child's text."""
-    return "\n".join([*_context_titles(child, file_title), child.text])
+    return "\n".join([*context_titles(child, file_title), child.text])
 
 
 def index_terms(child: ChildChunk, file_title: str) -> tuple[str, ...]:
     """What BM25 sees of a child: the tokens of its titles and its text."""
-    return tuple(tokenize("\n".join([*_context_titles(child, file_title), child.text])))
+    return tuple(tokenize("\n".join([*context_titles(child, file_title), child.text])))
 
 
 def embed_children(
@@ -52,6 +55,17 @@ def embed_children(
     encoded until then stays in the cache.
     """
     texts = {child.chunk_id: encoder_text(child, file_title) for child in children}
+    return embed_texts(texts, embedder, cache, on_progress=on_progress)
+
+
+def embed_texts(
+    texts: Mapping[str, str],
+    embedder: Embedder,
+    cache: VectorCache,
+    *,
+    on_progress: Callable[[float], None] = lambda _: None,
+) -> tuple[dict[str, FloatArray], EmbeddingReport]:
+    """As :func:`embed_children`, for passages of any kind by any id."""
     keys = {chunk_id: hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() for chunk_id, text in texts.items()}
     known = cache.get_vectors(embedder.name, list(set(keys.values())))
     missing: dict[str, str] = {}
@@ -92,7 +106,8 @@ def index_entries(
         )
 
 
-def _context_titles(child: ChildChunk, file_title: str) -> list[str]:
+def context_titles(child: ChildChunk, file_title: str) -> list[str]:
+    """The file's title and the nearest section titles, as far as there are any."""
     titles = " > ".join(child.section_titles)
     return [part for part in (file_title[:TITLE_CHARACTERS], titles[-TITLE_CHARACTERS:]) if part]
 

@@ -15,6 +15,7 @@ from clew.config import Settings
 from clew.errors import ClewError, EmptyFileError
 from clew.indexing.chunking import chunk_file
 from clew.indexing.embedding import EmbeddingReport, embed_children, index_entries
+from clew.indexing.granularity import embed_granularities
 from clew.indexing.graph import chunk_names
 from clew.indexing.parse_worker import parse_within
 from clew.models.base import Embedder
@@ -88,8 +89,9 @@ class IndexingPipeline:
         settings = self.settings.for_kb(kb.settings)
         children = self.records.file_children(file_id, version=file.version + 1)
         title = staged_title(self.records, file)
+        chosen = settings.representations
         vectors, report = None, EmbeddingReport(0, 0)
-        if settings.representations.l2:
+        if chosen.l2:
             vectors, report = embed_children(
                 children,
                 title,
@@ -97,9 +99,16 @@ class IndexingPipeline:
                 self.records,
                 on_progress=lambda share: progress("embed", _STAGED + share * (_EMBEDDED - _STAGED)),
             )
+        entries = list(index_entries(children, file.version + 1, title, vectors, bm25=chosen.bm25))
+        if chosen.l1 or chosen.l3:
+            parents = self.records.file_parents(file_id, version=file.version + 1)
+            granularities, more = embed_granularities(
+                parents, children, title, self.embedder, self.records, l1=chosen.l1, l3=chosen.l3
+            )
+            entries += granularities.entries(children, file.version + 1)
+            report = report + more
         progress("index", _EMBEDDED)
         self.index.create(kb.kb_id, self.embedder.dimension)
-        entries = list(index_entries(children, file.version + 1, title, vectors, bm25=settings.representations.bm25))
         self.index.upsert(kb.kb_id, entries)
         return report
 

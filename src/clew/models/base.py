@@ -54,9 +54,9 @@ class SpanEmbedder(Embedder, Protocol):
         """Whether the model can: its output has to be one vector a token, pooled by their mean."""
         ...
 
-    def embed_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> FloatArray:
-        """Vectors of the spans (code points of ``text``), each read in the light of the whole text; shape
-        ``(len(spans), dimension)``. A text beyond ``max_tokens`` goes through in overlapping windows. Raises
+    def embed_spans(self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]) -> list[FloatArray]:
+        """For each text the vectors of its spans (code points), each read in the light of the whole text; of shape
+        ``(len(spans[i]), dimension)``. A text beyond ``max_tokens`` goes through in overlapping windows. Raises
         ServiceError."""
         ...
 

@@ -81,9 +81,12 @@ class OnnxEmbedder:
         """Whether :meth:`embed_spans` can be used: the model gives one vector a token, and their mean is the text's."""
         return self._pooling == "mean" and len(self._session.get_outputs()[0].shape) == 3
 
-    def embed_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> FloatArray:
+    def embed_spans(self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]) -> list[FloatArray]:
         """Late chunking after Günther et al., "Late Chunking: Contextual Chunk Embeddings", 2024: the mean over each
         span's tokens of one pass over the whole text; a span without tokens gets the text's own vector."""
+        return list(self._pool.map(self._embed_spans, texts, spans))
+
+    def _embed_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> FloatArray:
         ids, places = self._tokenizer.pieces(self._passage_prefix + text)
         shift = len(self._passage_prefix)
         states = self._states(ids)

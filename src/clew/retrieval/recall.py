@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from clew.config import Settings
@@ -137,7 +137,7 @@ class Recall:
             if graph:
                 routes.append(Route(GRAPH_ROUTE, graph))
                 stages.append(_route_stage(GRAPH_ROUTE, graph, 0.0))
-            by_kb.append((kb, routes))
+            by_kb.append((kb, spread_over_children(routes)))
         return Searched(by_kb, stages)
 
     def fuse(self, searched: Searched, scope: Scope, *, round: int = 1, in_rounds: bool = False) -> Recalled:
@@ -184,6 +184,26 @@ class Recall:
         return IndexFilter(
             file_ids=scope.file_ids, sections=sections, excluded=self._records.hidden_versions(kb.kb.kb_id)
         )
+
+
+def spread_over_children(routes: Sequence[Route]) -> list[Route]:
+    """A parent found by its own vector counts for those of its children that another route found, each at the parent's
+    rank; where there is none, for its first child."""
+    found: dict[str, dict[str, Posting]] = {}
+    for posting in (p for route in routes if route.name != Representation.L1 for p in route.postings):
+        found.setdefault(posting.parent_id, {}).setdefault(posting.chunk_id, posting)
+    spread: list[Route] = []
+    for route in routes:
+        if route.name != Representation.L1:
+            spread.append(route)
+            continue
+        pairs = [
+            (rank, replace(child, score=parent.score))
+            for rank, parent in enumerate(route.postings, start=1)
+            for child in found.get(parent.parent_id, {"": parent}).values()
+        ]
+        spread.append(Route(route.name, [child for _, child in pairs], [rank for rank, _ in pairs]))
+    return spread
 
 
 def _fused(kb: SearchedKb, routes: Sequence[Route], round: int, in_rounds: bool) -> list[Candidate]:

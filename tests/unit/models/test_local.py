@@ -122,7 +122,7 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
 
 def test_the_span_of_a_whole_text_is_nearly_its_own_vector(embedder: OnnxEmbedder) -> None:
     text = "2023年实现营业收入35.6亿元，同比增长12%。董事会由九名董事组成。"
-    [whole] = embedder.embed_spans(text, [(0, len(text))])
+    [[whole]] = embedder.embed_spans([text], [[(0, len(text))]])
     assert whole @ embedder.embed_passages([text])[0] > 0.98
     assert np.linalg.norm(whole) == pytest.approx(1.0, abs=1e-5)
 
@@ -130,7 +130,9 @@ def test_the_span_of_a_whole_text_is_nearly_its_own_vector(embedder: OnnxEmbedde
 def test_a_span_is_read_in_the_light_of_its_text(embedder: OnnxEmbedder) -> None:
     sentence = "It rose by twelve percent in that year."
     about = ["The revenue of Huawei is reported here. ", "The level of the Danube is measured here. "]
-    spans = [embedder.embed_spans(lead + sentence, [(len(lead), len(lead) + len(sentence))])[0] for lead in about]
+    spans = [
+        embedder.embed_spans([lead + sentence], [[(len(lead), len(lead) + len(sentence))]])[0][0] for lead in about
+    ]
     questions = embedder.embed_queries(["By how much did Huawei's revenue rise?", "How much did the Danube rise?"])
     scores = questions @ np.stack(spans).T
     assert scores[0, 0] > scores[0, 1]
@@ -147,14 +149,14 @@ def test_long_texts_go_through_in_windows_and_every_token_counts_once(tmp_path: 
     spans = [(start, end - 1) for start, end in pairwise(cuts)]
     alone = {word: subject._run(np.array([subject._tokenizer.pieces(word)[0][0]]))[0, 0] for word in words}
     expected = np.stack([alone[text[start:end]] / np.linalg.norm(alone[text[start:end]]) for start, end in spans])
-    assert subject.embed_spans(text, spans) == pytest.approx(expected, abs=1e-5)
+    assert subject.embed_spans([text], [spans])[0] == pytest.approx(expected, abs=1e-5)
     both = alone[text[:3]] + alone[text[4:7]]
-    assert subject.embed_spans(text, [(0, 7)])[0] == pytest.approx(both / np.linalg.norm(both), abs=1e-5)
+    assert subject.embed_spans([text], [[(0, 7)]])[0][0] == pytest.approx(both / np.linalg.norm(both), abs=1e-5)
 
 
 @pytest.mark.parametrize("text", ["", " ", "\u200b", "营业收入 revenue 12,345.67 " * 400, "\ufdfa" * 300, "a\ud800b"])
 def test_spans_of_any_text_are_finite(embedder: OnnxEmbedder, text: str) -> None:
-    vectors = embedder.embed_spans(text, [(0, len(text)), (0, 1), (max(0, len(text) - 1), len(text))])
+    [vectors] = embedder.embed_spans([text], [[(0, len(text)), (0, 1), (max(0, len(text) - 1), len(text))]])
     assert vectors.shape == (3, embedder.dimension)
     assert vectors.dtype == np.float32
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(3), abs=1e-5)
