@@ -19,11 +19,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 from clew.answering.answer import Answerer
 from clew.answering.runs import AnswerRuns, stored_events
 from clew.config import ChatSettings, RerankerSettings, Settings, default_data_folder, load_settings, merged
-from clew.errors import ClewError, ConflictError, InputError, SettingsError
+from clew.errors import ClewError, ConflictError, InputError, NotFoundError, SettingsError
+from clew.indexing.attaching import index_again
+from clew.indexing.attachments import Attachments, attached_kb_id, is_attached
 from clew.indexing.pipeline import IndexingPipeline
 from clew.models.base import ChatMessage, ChatModel, ComplexityClassifier, Embedder, Reranker
 from clew.models.complexity_head import ComplexityHead
 from clew.models.local import embedded_embedder, onnx_embedder
+from clew.retrieval.attached_question import with_attachments
+from clew.retrieval.attachments import SignalPackage, signal_package
 from clew.retrieval.bridge_planner import BridgePlanner
 from clew.retrieval.complexity.cascade import decide
 from clew.retrieval.complexity.features import FEATURES_VERSION
@@ -34,10 +38,12 @@ from clew.retrieval.pipeline import RetrievalRequest, RetrievalResult, Retriever
 from clew.retrieval.planners import Planner
 from clew.retrieval.recall import Searched, SearchedKb
 from clew.retrieval.rewriting import Turn
-from clew.storage.base import Conversation, Message, NewFile
+from clew.storage.base import Attachment, Conversation, Message, NewFile
 from clew.storage.originals import FolderOriginals
 from clew.storage.records import SqlRecords
+from clew.storage.search.memory import MemoryIndex
 from clew.storage.search.qdrant import QdrantEdgeIndex
+from clew.storage.search.routed import RoutedIndex
 from clew.trace import ComplexityDecision, KindDecision, to_json
 from clew.types import (
     AnswerEvent,
@@ -88,7 +94,7 @@ class Clew:
         self.settings = settings
         self.originals = FolderOriginals(data / "originals")
         self.records = SqlRecords.open(settings.storage.records_url or data / "records.sqlite")
-        self.index = QdrantEdgeIndex(data / "index")
+        self.index = RoutedIndex(QdrantEdgeIndex(data / "index"), MemoryIndex(), is_attached)
         self._runs = AnswerRuns(self.records)
         self._lock = threading.RLock()
         self._jobs: IngestionJobs | None = None
@@ -171,6 +177,11 @@ class Clew:
         """The in-process complexity classifier."""
         return ComplexityHead.from_package()
 
+    @cached_property
+    def pipeline(self) -> IndexingPipeline:
+        """The write flow."""
+        return IndexingPipeline(self.records, self.index, self.originals, self.embedder, self.settings)
+
     @property
     def jobs(self) -> IngestionJobs:
         """Durable ingestion, started on first use."""
@@ -180,9 +191,8 @@ class Clew:
         # The server's start and its first upload may ask at the same time; there must be one.
         with self._lock:
             if self._jobs is None:
-                pipeline = IndexingPipeline(self.records, self.index, self.originals, self.embedder, self.settings)
                 url = self.settings.storage.records_url or f"sqlite:///{self.data / 'jobs.sqlite'}"
-                self._jobs = IngestionJobs(pipeline, url, workers=self.settings.indexing.workers)
+                self._jobs = IngestionJobs(self.pipeline, url, workers=self.settings.indexing.workers)
             return self._jobs
 
     @cached_property
@@ -228,11 +238,14 @@ class Clew:
 
     def kb(self, name_or_id: str) -> KnowledgeBase:
         """Raises NotFoundError."""
-        return self.records.get_kb(name_or_id)
+        kb = self.records.get_kb(name_or_id)
+        if kb.conversation_id:
+            raise NotFoundError(f"There is no knowledge base {name_or_id!r}; clew kb list shows all")
+        return kb
 
     def list_kbs(self) -> list[KnowledgeBase]:
         """All knowledge bases, by name."""
-        return self.records.list_kbs()
+        return [kb for kb in self.records.list_kbs() if not kb.conversation_id]
 
     def update_kb(
         self,
@@ -359,6 +372,7 @@ class Clew:
     def remove_file(self, file_id: str) -> None:
         """Delete a file everywhere: records first (from then on nothing finds it), then index and original."""
         file = self.file(file_id)
+        self.kb(file.kb_id)  # an attachment goes with its conversation
         self.records.delete_file(file_id)
         self.index.delete(file.kb_id, file_id)
         self.originals.delete(file.file_key)
@@ -405,10 +419,12 @@ class Clew:
         mode: RetrievalMode = "auto",
         kind: KindChoice = "auto",
         overlay: Mapping[str, Any] | None = None,
+        conversation_id: str | None = None,
     ) -> RetrievalResult:
         """Ranking, evidence and trace, no answer. The first KB named gives settings; ``overlay`` changes them for
-        this question only (to compare settings)."""
-        return self.retriever.retrieve(self._request(question, kbs, files, sections, mode, kind, overlay or {}))
+        this question only (to compare settings). The attachments of ``conversation_id`` are read, too."""
+        request = self._request(question, kbs, files, sections, mode, kind, overlay or {}, conversation_id)
+        return self.retriever.retrieve(self._with_attachments(request, conversation_id))
 
     def routes(self, question: str, *, kbs: Sequence[str], overlay: Mapping[str, Any] | None = None) -> Searched:
         """What each route of one look-up finds, before they are fused: what ``clew tune fusion`` fits weights to."""
@@ -427,7 +443,7 @@ class Clew:
     ) -> str:
         """Begin an answer in the background and return the id of its (still empty) message; a conversation is made
         where none is named. Follow it with :meth:`answer_events`."""
-        request = self._request(question, kbs, files, sections, mode, kind, {})
+        request = self._request(question, kbs, files, sections, mode, kind, {}, conversation_id)
         kb_ids = tuple(kb.kb.kb_id for kb in request.kbs)
         if conversation_id is None:
             conversation_id = self.create_conversation(_title_of(question), kb_ids).conversation_id
@@ -438,7 +454,7 @@ class Clew:
         message = Message(_new_id("m"), conversation_id, "assistant", "", _now(), "streaming")
         self.records.add_message(message)
         ids = {"conversation_id": conversation_id, "message_id": message.message_id}
-        self._runs.start(message.message_id, _with_ids(self.answerer.answer(request), ids))
+        self._runs.start(message.message_id, _with_ids(self._answer(request, conversation_id), ids))
         return message.message_id
 
     def answer_events(self, message_id: str, after: int = 0) -> Iterator[tuple[int, AnswerEvent]]:
@@ -532,6 +548,50 @@ class Clew:
         """The recorded complexity decisions as JSON, oldest first unless ``latest_first``."""
         return self.records.decisions("complexity", offset=offset, limit=limit, latest_first=latest_first)
 
+    # --- attachments -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _attached(self) -> Attachments:
+        return Attachments(
+            self.records,
+            self.index,
+            self.originals,
+            self.settings.attachments,
+            lambda file: self.jobs.enqueue(file),
+            lambda: _now(),
+        )
+
+    def attach(self, conversation_id: str, name: str, source: BinaryIO) -> Attachment:
+        """Attach a file to a conversation and queue its reading; returns at once. One beyond a limit is noted as
+        skipped, with the reason. Raises NotFoundError for an unknown conversation."""
+        return self._attached.attach(conversation_id, name, source)
+
+    def attachments(self, conversation_id: str) -> SignalPackage:
+        """The conversation's attachments, the newest last, and what of them can be read how. Raises NotFoundError."""
+        self.conversation(conversation_id)
+        return self._signal_package(conversation_id, self.settings.retrieval.attachment_context_tokens)
+
+    def wait_for_attachments(self, conversation_id: str, *, embedded: bool = False, timeout: float) -> SignalPackage:
+        """Wait until all attachments are read (``embedded``: and their vectors are ready), at most ``timeout``
+        seconds."""
+        deadline = time.monotonic() + timeout
+        while True:
+            package = self.attachments(conversation_id)
+            behind = package.bm25_scope - package.semantic_scope if embedded else frozenset()
+            waiting = behind or any(file.status == "processing" for file in package.files)
+            if not waiting or time.monotonic() > deadline:
+                return package
+            time.sleep(_POLL_SECONDS)
+
+    def remove_attachment(self, conversation_id: str, attachment_id: str) -> None:
+        """Take a file away again. Raises NotFoundError where the conversation has no such attachment."""
+        self._attached.remove(conversation_id, attachment_id)
+
+    def clean_attachments(self) -> int:
+        """Remove the content of attachments whose conversations rest for ``attachments.keep_hours``; returns how
+        many."""
+        return self._attached.clean()
+
     # --- conversations -----------------------------------------------------------------------------------------
 
     def create_conversation(self, title: str, kb_ids: tuple[str, ...] = ()) -> Conversation:
@@ -553,8 +613,9 @@ class Clew:
         self.records.rename_conversation(conversation_id, title)
 
     def delete_conversation(self, conversation_id: str) -> None:
-        """With its messages."""
+        """With its messages and attachments."""
         self.records.get_conversation(conversation_id)
+        self._attached.remove_all(conversation_id)
         self.records.delete_conversation(conversation_id)
 
     def messages(self, conversation_id: str) -> list[Message]:
@@ -626,9 +687,10 @@ class Clew:
         mode: RetrievalMode,
         kind: KindChoice,
         overlay: Mapping[str, Any],
+        conversation_id: str | None = None,
     ) -> RetrievalRequest:
-        if not kbs:
-            raise InputError("Name at least one knowledge base to search.")
+        if not kbs and not (conversation_id and self.attachments(conversation_id).files):
+            raise InputError("Name at least one knowledge base to search, or attach a file to the conversation.")
         if mode not in ("auto", "single", "multi"):
             raise InputError(f"retrieval mode {mode!r}: use auto, single or multi.")
         if kind not in ("auto", "fact"):
@@ -643,6 +705,30 @@ class Clew:
             SearchedKb(kb, self.settings.for_kb(merged(kb.settings, overlay)), self._embedder_of(kb)) for kb in records
         )
         return RetrievalRequest(question, searched, scope, mode)
+
+    def _answer(self, request: RetrievalRequest, conversation_id: str) -> Iterator[AnswerEvent]:
+        yield from self.answerer.answer(self._with_attachments(request, conversation_id))
+
+    def _with_attachments(self, request: RetrievalRequest, conversation_id: str | None) -> RetrievalRequest:
+        """The request with the conversation's attachments, once they are read (or for long enough not)."""
+        if conversation_id is None or not self.records.attachments(conversation_id):
+            return request
+        self.wait_for_attachments(conversation_id, timeout=self.settings.attachments.wait_seconds)
+        settings = request.kbs[0].settings if request.kbs else self.settings
+        package = self._signal_package(conversation_id, settings.retrieval.attachment_context_tokens)
+        try:
+            kb = self.records.get_kb(package.kb_id)
+        except NotFoundError:  # all were skipped
+            kb = KnowledgeBase(package.kb_id, package.kb_id, "", conversation_id=conversation_id)
+        else:
+            index_again(self.pipeline, conversation_id, package.kb_id)
+        return with_attachments(request, package, SearchedKb(kb, settings, self.embedder))
+
+    def _signal_package(self, conversation_id: str, context_tokens: int) -> SignalPackage:
+        attachments = self.records.attachments(conversation_id)
+        return signal_package(
+            conversation_id, attached_kb_id(conversation_id), attachments, self.records, context_tokens
+        )
 
     def _writable_kb(self, name_or_id: str) -> KnowledgeBase:
         kb = self.kb(name_or_id)
@@ -746,7 +832,7 @@ def _with_ids(events: Iterator[AnswerEvent], ids: Mapping[str, str]) -> Iterator
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def _turn(message: Message) -> Turn:

@@ -166,6 +166,8 @@ class RetrievalSettings(_Section):
     """Weight by route (bm25, l2 …); 1 where none is given. ``clew tune fusion`` fits them."""
     rrf_k: int = Field(60, ge=1, le=1000)
     context_budget_tokens: int = Field(6000, ge=100, le=1_000_000)
+    attachment_context_tokens: int = Field(4000, ge=0, le=1_000_000)
+    """Of the context budget, what whole texts of small attachments may take; they go in first."""
     neighbours: int = Field(1, ge=0, le=10)
     """Parents on each side that may widen a passage within the budget."""
 
@@ -225,6 +227,21 @@ class AnswerSettings(_Section):
     """Sentences or table rows that an answer without a language model quotes."""
 
 
+class AttachmentSettings(_Section):
+    """Files attached to a conversation; they are temporary."""
+
+    max_files: int = Field(20, ge=1, le=1000)
+    """Of one conversation; more are skipped."""
+    max_file_bytes: int = Field(50_000_000, ge=1)
+    """Larger files are skipped."""
+    max_tokens: int = Field(200_000, ge=1)
+    """Files whose text is longer are skipped."""
+    keep_hours: float = Field(72.0, gt=0)
+    """After the last message of their conversation, until they are removed."""
+    wait_seconds: float = Field(15.0, ge=0)
+    """How long a question waits for attachments that are still being read."""
+
+
 class ServerSettings(_Section):
     """The web server."""
 
@@ -244,6 +261,7 @@ class Settings(_Section):
     kind: KindSettings = KindSettings()
     recursion: RecursionSettings = RecursionSettings()
     answer: AnswerSettings = AnswerSettings()
+    attachments: AttachmentSettings = AttachmentSettings()
     server: ServerSettings = ServerSettings()
 
     def for_kb(self, overlay: Mapping[str, Any]) -> Settings:

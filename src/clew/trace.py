@@ -35,7 +35,8 @@ class ComplexityDecision:
     question: str
     mode: Literal["single", "multi"]
     source: str
-    """``rules``, ``classifier``, ``head``, ``model``, ``fallback``, ``request`` or ``weak_first_round``."""
+    """``rules``, ``classifier``, ``head``, ``model``, ``fallback``, ``request``, ``weak_first_round``, or
+    ``attachments`` (where all that is asked is read whole)."""
     rule_score: float
     features: Mapping[str, Any]
     classifier_probability: float | None = None
@@ -166,6 +167,11 @@ class RetrievalTrace:
     degraded: list[str] = field(default_factory=list)
     ms: dict[str, float] = field(default_factory=dict)
     usage: TokenUsage = field(default_factory=TokenUsage)
+    attachments: list[dict[str, Any]] = field(default_factory=list)
+    """Per attachment that was asked: ``file_id``, ``name``, ``tier``, ``status``, ``reason``, ``tokens``, and how it
+    was ``read``: whole, by words and vectors, by words, or not at all."""
+    attachments_asked: str = ""
+    """Which of the conversation's attachments these are, in words; empty: all."""
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:

@@ -6,7 +6,15 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from clew.answering.citations import CitationFilter, citations_of
-from clew.answering.prompts import NO_MODEL, NOT_FOUND, QUOTES_LEAD, UNCERTAIN_NOTICE, Language, answer_messages
+from clew.answering.prompts import (
+    NO_MODEL,
+    NOT_FOUND,
+    QUOTES_LEAD,
+    UNCERTAIN_NOTICE,
+    Language,
+    answer_messages,
+    unread_note,
+)
 from clew.answering.quoting import Quote, best_quotes
 from clew.config import Settings
 from clew.models.base import ChatModel
@@ -40,6 +48,8 @@ class Answerer:
             yield from self._quoted(request, result, language)
         else:
             usage = usage + (yield from self._written(self.chat, result, language))
+        if unread := unread_note(result.trace.attachments, language):
+            yield _delta(f"\n\n{unread}")
         if result.trace.uncertain:
             notice = UNCERTAIN_NOTICE[language]
             yield _delta(f"\n\n{notice}")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from clew.models.base import ChatMessage
 from clew.types import Evidence
@@ -48,6 +48,24 @@ NO_MODEL = {
     "en": "(No language model is configured; these are quotations from the documents.)",
 }
 QUOTES_LEAD = {"zh": "资料中与问题最相关的内容：", "en": "What the documents say about this:"}
+
+
+_UNREAD = {"zh": "以下附件没有读取：{files}。", "en": "These attachments were not read: {files}."}
+_WHY = {
+    "zh": {"processing": "仍在处理中", "skipped": "已跳过", "failed": "读取失败"},
+    "en": {"processing": "still being read", "skipped": "skipped", "failed": "failed"},
+}
+
+
+def unread_note(attachments: Sequence[Mapping[str, Any]], language: Language) -> str:
+    """Which of the trace's ``attachments`` the answer could not read, and why; empty where it read all."""
+    unread = [
+        f"{file['name']} ({_WHY[language][file['status']]}{': ' + file['reason'] if file['reason'] else ''})"
+        for file in attachments
+        if file["status"] != "ready"
+    ]
+    separator = "；" if language == "zh" else "; "
+    return _UNREAD[language].format(files=separator.join(unread)) if unread else ""
 
 
 def answer_messages(question: str, evidence: Sequence[Evidence], language: Language) -> list[ChatMessage]:

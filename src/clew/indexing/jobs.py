@@ -12,17 +12,21 @@ import sqlite3
 import threading
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from dbos import DBOS, DBOSConfig, SetWorkflowID
 from dbos import error as dbos_error
 
-from clew.errors import ClewError, ConflictError, NotFoundError, StorageError
+from clew.errors import ClewError, ConflictError, InputError, NotFoundError, StorageError
+from clew.indexing.attaching import embed_attached, stage_attached
 from clew.indexing.pipeline import IndexingPipeline
 from clew.types import File, FileStatus
 
 _QUEUE = "ingest"
+# Of its own, because somebody waits with a question while it is read.
+_ATTACHMENTS = "attach"
 # Recovery looks only at workflows of the same version: raise it when the steps change in an incompatible way.
 _STEPS_VERSION = "1"
 _POLL_SECONDS = 0.1
@@ -73,8 +77,10 @@ class IngestionJobs:
     def enqueue(self, file: File) -> None:
         """Queue the ingestion of the file's current ``file_key``; nothing happens where it is queued already."""
         self.start()
+        attached = bool(self.pipeline.records.get_kb(file.kb_id).conversation_id)
+        queue, workflow = (_ATTACHMENTS, _attach) if attached else (_QUEUE, _ingest)
         with SetWorkflowID(file.file_key):
-            DBOS.enqueue_workflow(_QUEUE, _ingest, file.file_id, file.file_key)
+            DBOS.enqueue_workflow(queue, workflow, file.file_id, file.file_key)
 
     def close(self) -> None:
         """Stop the workers; what is unfinished goes on at the next start."""
@@ -114,7 +120,8 @@ class IngestionJobs:
             config["db_engine_kwargs"] = {"connect_args": {"factory": _SqliteConnection}}
         DBOS(config=config)
         DBOS.launch()
-        DBOS.register_queue(_QUEUE, worker_concurrency=self._workers, polling_interval_sec=_POLL_SECONDS)
+        for queue in (_QUEUE, _ATTACHMENTS):
+            DBOS.register_queue(queue, worker_concurrency=self._workers, polling_interval_sec=_POLL_SECONDS)
 
     def _reconcile(self) -> None:
         """Queue files whose upload was recorded but not queued; drop index entries and originals of no file."""
@@ -151,11 +158,29 @@ def _jobs() -> IngestionJobs:
 
 @DBOS.workflow(name="ingest")
 def _ingest(file_id: str, file_key: str) -> str:
-    """The steps of one file; whatever happens, the file does not stay locked."""
-    try:
+    """The steps of one file."""
+    with _unlocked_at_the_end(file_id, file_key):
         _stage(file_id, file_key)
         _index(file_id, file_key)
         _publish(file_id, file_key)
+    return file_id
+
+
+@DBOS.workflow(name="attach")
+def _attach(file_id: str, file_key: str) -> str:
+    """The steps of a file attached to a conversation: it is published before it is embedded."""
+    with _unlocked_at_the_end(file_id, file_key):
+        _stage_attached(file_id, file_key)
+        _publish(file_id, file_key)
+        _embed_attached(file_id, file_key)
+    return file_id
+
+
+@contextmanager
+def _unlocked_at_the_end(file_id: str, file_key: str) -> Iterator[None]:
+    """Whatever happens, the file does not stay locked."""
+    try:
+        yield
     except ClewError as error:
         _abandon(file_id, file_key, str(error))
     except dbos_error.DBOSMaxStepRetriesExceeded as error:
@@ -167,7 +192,6 @@ def _ingest(file_id: str, file_key: str) -> str:
             file_key,
             f"An internal error stopped the ingestion ({type(error).__name__}: {error}); please report it.",
         )
-    return file_id
 
 
 def _is_transient(error: BaseException) -> bool:
@@ -195,6 +219,33 @@ def _publish(file_id: str, file_key: str) -> None:
     jobs = _jobs()
     if jobs.wanted(file_id, file_key):
         jobs.pipeline.publish(file_id)
+
+
+@DBOS.step(name="stage_attached")
+def _stage_attached(file_id: str, file_key: str) -> None:
+    jobs = _jobs()
+    if not jobs.wanted(file_id, file_key):
+        return
+    records = jobs.pipeline.records
+    try:
+        tokens = stage_attached(jobs.pipeline, file_id, _progress_of(jobs, file_id))
+    except InputError as error:
+        records.update_attachment(file_id, skipped=str(error))
+        raise
+    records.update_attachment(file_id, tokens=tokens)
+
+
+@DBOS.step(
+    name="embed_attached", retries_allowed=True, max_attempts=5, interval_seconds=1.0, should_retry=_is_transient
+)
+def _embed_attached(file_id: str, file_key: str) -> None:
+    jobs = _jobs()
+    try:
+        file = jobs.pipeline.records.get_file(file_id)
+    except NotFoundError:
+        return
+    if file.status is FileStatus.COMPLETED and file.file_key == file_key:
+        embed_attached(jobs.pipeline, file_id)
 
 
 @DBOS.step(name="abandon", retries_allowed=True, max_attempts=5, interval_seconds=1.0, should_retry=_is_transient)

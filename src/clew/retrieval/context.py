@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clew.storage.base import Records
 from clew.text.windows import window_around
@@ -36,6 +36,9 @@ def build_context(
     records: Records,
     limits: ContextLimits,
     count_tokens: CountTokens,
+    *,
+    before: Sequence[Evidence] = (),
+    first: frozenset[str] = frozenset(),
 ) -> tuple[list[Evidence], StageTrace]:
     """The evidence for an answer, in rank order, within the budget.
 
@@ -43,9 +46,13 @@ def build_context(
     budget widens the passages in rank order, first to the whole parent, then to neighbouring parents of the same
     section. A round that has candidates keeps at least one place. Never empty where there are candidates, and never
     above the budget unless the budget is smaller than a single sentence-sized piece of the best child.
+
+    ``before`` is evidence that stands already: it comes first and takes its tokens from the budget. Passages of the
+    files ``first`` come next, and are widened first.
     """
     trace = StageTrace("context", candidates_in=len(candidates))
-    places = choose_places(candidates, limits.places)
+    places = sorted(choose_places(candidates, limits.places), key=lambda c: c.file_id not in first)
+    limits = replace(limits, budget_tokens=max(0, limits.budget_tokens - sum(e.tokens for e in before)))
     parents = records.parents([c.parent_id for c in places])
     places = [c for c in places if c.parent_id in parents]
     windows = _base_windows(places, chunks, limits.budget_tokens, count_tokens)
@@ -55,8 +62,13 @@ def build_context(
             left = _widen(candidate, chunks, parents, records, windows, left, limits.neighbours, count_tokens)
     files = {file_id: records.get_file(file_id) for file_id in {c.file_id for c in places}}
     evidence = [
-        _evidence(number, candidate, chunks[candidate.chunk_id], files[candidate.file_id], windows[candidate.chunk_id])
-        for number, candidate in enumerate((c for c in places if c.chunk_id in windows), start=1)
+        *before,
+        *(
+            _evidence(
+                number, candidate, chunks[candidate.chunk_id], files[candidate.file_id], windows[candidate.chunk_id]
+            )
+            for number, candidate in enumerate((c for c in places if c.chunk_id in windows), start=len(before) + 1)
+        ),
     ]
     trace.candidates_out = len(evidence)
     trace.tokens = sum(e.tokens for e in evidence)

@@ -14,6 +14,7 @@ from typing import cast
 from clew.config import Settings
 from clew.errors import InputError
 from clew.models.base import ChatModel, Reranker
+from clew.retrieval.attachments import SignalPackage, as_json, stuffed
 from clew.retrieval.context import ContextLimits, build_context
 from clew.retrieval.hyde import Hypothetical, hypothetical_answer, is_sure
 from clew.retrieval.planners import Planner, Variant
@@ -67,6 +68,15 @@ class RetrievalRequest:
     mode: RetrievalMode = "auto"
     history: tuple[Turn, ...] = ()
     """Earlier messages of the conversation, oldest first; the question is rewritten to stand without them."""
+    attachments: SignalPackage | None = None
+    """Those that the question is about; their content is among the KBs (:mod:`clew.retrieval.attached_question`)."""
+    attachments_asked: str = ""
+    """Which attachments these are, in words; empty: all."""
+
+    @property
+    def searches(self) -> bool:
+        """Whether there is anything to look up: a knowledge base, or an attachment that is not read whole."""
+        return any(kb.files is None or kb.files.bm25 for kb in self.kbs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +146,8 @@ class Retriever:
         """
         question = _checked(request.question)
         trace = RetrievalTrace(question=question, rewritten=question, request=_request_trace(request))
+        if request.attachments is not None:
+            trace.attachments, trace.attachments_asked = as_json(request.attachments), request.attachments_asked
         with trace.timed("total"):
             question = self._rewritten(question, request.history, trace)
             with trace.timed("encode"):
@@ -144,6 +156,10 @@ class Retriever:
                 trace.complexity = self._decide(
                     question, request.mode, request.kbs[0].settings, lambda: _vector(question, *queries[0])
                 )
+                if request.attachments is not None and not request.searches:
+                    trace.complexity = replace(
+                        trace.complexity, mode="single", source="attachments", reason="all attachments are read whole"
+                    )
             searched, first = None, None
             if trace.complexity.mode == "single":
                 with trace.timed("recall"):
@@ -169,7 +185,7 @@ class Retriever:
             trace.chunks = len(recalled.candidates)
             recalled = self._selection.select(question, recalled, request.kbs[0], trace)
             with trace.timed("context"):
-                evidence = self._context(recalled, request.kbs[0], trace)
+                evidence = self._context(recalled, request, trace)
         yield _done_event(trace)
         return RetrievalResult(self._hits(recalled), evidence, trace, queries[0][1])
 
@@ -291,16 +307,23 @@ class Retriever:
         trace.stages.append(stage)
         return ordered
 
-    def _context(self, recalled: Recalled, kb: SearchedKb, trace: RetrievalTrace) -> list[Evidence]:
+    def _context(self, recalled: Recalled, request: RetrievalRequest, trace: RetrievalTrace) -> list[Evidence]:
+        kb, attached = request.kbs[0], request.attachments
         settings = kb.settings.retrieval
         multi = trace.complexity is not None and trace.complexity.mode == "multi"
         places = _places(kb.settings, len(trace.rounds)) if multi else settings.rerank_top_k
+        budget, whole = settings.context_budget_tokens, list[Evidence]()
+        if attached is not None:
+            whole = stuffed(attached, self._records, min(budget, settings.attachment_context_tokens))
         evidence, stage = build_context(
-            recalled.candidates,
+            # A passage that is there already, as part of a whole text, needs no second place.
+            [c for c in recalled.candidates if attached is None or c.file_id not in attached.stuff_texts],
             recalled.chunks,
             self._records,
-            ContextLimits(places, settings.context_budget_tokens, settings.neighbours),
+            ContextLimits(places, budget, settings.neighbours),
             kb.embedder.count_tokens,
+            before=whole,
+            first=frozenset() if attached is None else attached.bm25_scope,
         )
         trace.stages.append(stage)
         return evidence
@@ -334,7 +357,7 @@ def _request_trace(request: RetrievalRequest) -> RequestTrace:
     scope = request.scope
     sections = None if scope.sections is None else sorted((s.file_id, s.section_path) for s in scope.sections)
     return RequestTrace(
-        kbs=tuple(kb.kb.kb_id for kb in request.kbs),
+        kbs=tuple(kb.kb.kb_id for kb in request.kbs if not kb.kb.conversation_id),
         files=None if scope.file_ids is None else tuple(sorted(scope.file_ids)),
         sections=None if sections is None else tuple({"file_id": f, "section_path": p} for f, p in sections),
         mode=request.mode,

@@ -34,12 +34,22 @@ _GRAPH_WEIGHT = 1.5
 
 
 @dataclass(frozen=True, slots=True)
+class FileScopes:
+    """Which files of a knowledge base are looked up by words, and which by vectors."""
+
+    bm25: frozenset[str]
+    semantic: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class SearchedKb:
     """A knowledge base as a look-up needs it: its record, its effective settings and its embedder."""
 
     kb: KnowledgeBase
     settings: Settings
     embedder: Embedder
+    files: FileScopes | None = None
+    """Restricts the look-up within the scope; None: all files of the knowledge base."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +173,8 @@ class Recall:
         return Recalled(kept, {c.chunk_id: chunks[c.chunk_id] for c in kept}, [*searched.stages, stage])
 
     def _searches(self, kb: SearchedKb, query: Query, scope: Scope, hypothetical: bool) -> list[tuple[str, _Search]]:
-        visible = self._filter(kb, scope)
+        visible = self._filter(kb, scope, None if kb.files is None else kb.files.bm25)
+        embedded = visible if kb.files is None else self._filter(kb, scope, kb.files.semantic)
         settings = kb.settings.retrieval
         prefix = HYPOTHETICAL if hypothetical else ""
         searches: list[tuple[str, _Search]] = []
@@ -174,15 +185,19 @@ class Recall:
         if query.vector is not None:
             for representation in [Representation.L2] if hypothetical else dense_representations(kb.settings):
                 vector = partial(self._index.search_vector, kb.kb.kb_id, representation, query.vector)
-                searches.append((f"{prefix}{representation}", partial(vector, visible, settings.route_top_k)))
+                searches.append((f"{prefix}{representation}", partial(vector, embedded, settings.route_top_k)))
         return searches
 
-    def _filter(self, kb: SearchedKb, scope: Scope) -> IndexFilter:
+    def _filter(self, kb: SearchedKb, scope: Scope, files: frozenset[str] | None) -> IndexFilter:
         sections = None
         if scope.sections is not None:
             sections = frozenset((s.file_id, s.section_path) for s in scope.sections)
+        if files is not None and scope.file_ids is not None:
+            files &= scope.file_ids
         return IndexFilter(
-            file_ids=scope.file_ids, sections=sections, excluded=self._records.hidden_versions(kb.kb.kb_id)
+            file_ids=scope.file_ids if files is None else files,
+            sections=sections,
+            excluded=self._records.hidden_versions(kb.kb.kb_id),
         )
 
 

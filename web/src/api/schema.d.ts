@@ -1669,6 +1669,15 @@ export interface components {
          * @description Everything that was decided and looked up for one question.
          */
         RetrievalTrace: {
+            /** Attachments */
+            attachments?: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Attachments Asked
+             * @default
+             */
+            attachments_asked: string;
             /**
              * Chunks
              * @default 0

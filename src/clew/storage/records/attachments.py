@@ -29,6 +29,8 @@ class SqlAttachments:
             "media_type": attachment.media_type,
             "size": attachment.size,
             "created_at": attachment.created_at,
+            "tokens": attachment.tokens,
+            "embedded": attachment.embedded,
             "skipped": attachment.skipped,
         }
         touch = (
