@@ -113,6 +113,23 @@ def check_replay(clew: Command, stored: Path) -> None:
     assert [d["what"] for d in other["differences"]] == ["context"]
 
 
+def check_tuning(clew: Command, folder: Path) -> None:
+    """Recorded and labelled questions are replayed against other thresholds; labelled ones are not recorded."""
+    recorded = clew.json("tune", "complexity")
+    assert recorded["decisions"] >= 1
+    labelled, exported = folder / "labelled.jsonl", folder / "export.jsonl"
+    rows = [{"question": "How long is the Danube?", "label": "single"}, {"question": "多瑙河多长？", "label": "single"}]
+    labelled.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    moved = ["complexity.rules_single_threshold=0", "complexity.classifier_single_threshold=0"]
+    moved += ["complexity.fallback_rules_threshold=0", "complexity.fallback_classifier_threshold=0"]
+    sets = [part for each in moved for part in ("--set", each)]
+    told = clew.json("tune", "complexity", "--file", str(labelled), "--export", str(exported), *sets)
+    assert told["before"]["accuracy"] == 1.0 > told["after"]["accuracy"]
+    assert [json.loads(line)["label"] for line in exported.read_text("utf-8").splitlines()] == ["single", "single"]
+    assert clew.json("tune", "complexity")["decisions"] == recorded["decisions"]
+    assert "nothing_threshold" in clew("tune", "complexity", "--set", "complexity.nothing_threshold=1", ok=False).stderr
+
+
 def test_folders(clew: Command, folder: Path) -> None:
     check_folder(clew, folder)
 
@@ -122,6 +139,7 @@ def test_commands_go_through_the_running_server(clew: Command, folder: Path, ser
     routed = json.loads(clew("route", "How long is the Danube?", "--kb", "notes", "--json").stdout)
     assert (routed["mode"], routed["kind"]) == ("single", "fact")
     check_replay(clew, folder.parent / "trace.json")
+    check_tuning(clew, folder.parent)
     asked = clew("ask", "How long is the Danube?", "--kb", "notes")
     assert "2,857" in asked.stdout
     assert httpx.get(f"{server}/api/v1/conversations").json()

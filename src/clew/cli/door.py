@@ -36,8 +36,16 @@ class Door(Protocol):
         """Hits and trace for a request as ``POST /search`` takes it."""
         ...
 
-    def route(self, question: str, kb: str | None) -> Json:
+    def route(self, question: str, kb: str | None, *, record: bool = True) -> Json:
         """Both decisions: ``complexity`` and ``kind``."""
+        ...
+
+    def decisions(self) -> list[Json]:
+        """The recorded complexity decisions, oldest first."""
+        ...
+
+    def complexity_settings(self) -> Json:
+        """Those in force, without any knowledge base's own."""
         ...
 
     def ask(self, request: Json) -> Iterator[tuple[str, Json]]:
@@ -128,11 +136,17 @@ class LocalDoor:
         )
         return {"hits": to_json(result.hits), "trace": to_json(result.trace)}
 
-    def route(self, question: str, kb: str | None) -> Json:
+    def route(self, question: str, kb: str | None, *, record: bool = True) -> Json:
         return {
-            "complexity": to_json(self.clew.route(question, kb=kb)),
-            "kind": to_json(self.clew.route_kind(question, kb=kb)),
+            "complexity": to_json(self.clew.route(question, kb=kb, record=record)),
+            "kind": to_json(self.clew.route_kind(question, kb=kb, record=record)),
         }
+
+    def decisions(self) -> list[Json]:
+        return [dict(record) for record in self.clew.decisions()]
+
+    def complexity_settings(self) -> Json:
+        return self.clew.settings.complexity.model_dump(mode="json")
 
     def ask(self, request: Json) -> Iterator[tuple[str, Json]]:
         for event in self.clew.ask(

@@ -24,6 +24,9 @@ def answers(url: str) -> bool:
         return False
 
 
+_PAGE = 1000
+
+
 class HttpDoor:
     """Goes through the server at ``url``."""
 
@@ -75,8 +78,20 @@ class HttpDoor:
     def search(self, request: Json) -> Json:
         return cast(Json, self._call("POST", "/search", json=request))
 
-    def route(self, question: str, kb: str | None) -> Json:
-        return cast(Json, self._call("POST", "/route", json={"question": question, "kb": kb}))
+    def route(self, question: str, kb: str | None, *, record: bool = True) -> Json:
+        return cast(Json, self._call("POST", "/route", json={"question": question, "kb": kb, "record": record}))
+
+    def decisions(self) -> list[Json]:
+        latest_first: list[Json] = []
+        while True:
+            wanted = {"offset": len(latest_first), "limit": _PAGE}
+            page = cast(list[Json], self._call("GET", "/decisions", params=wanted))
+            latest_first += page
+            if len(page) < _PAGE:
+                return latest_first[::-1]
+
+    def complexity_settings(self) -> Json:
+        return cast(Json, self._call("GET", "/settings")["values"]["complexity"])
 
     def ask(self, request: Json) -> Iterator[tuple[str, Json]]:
         body = request | {"stream": True}

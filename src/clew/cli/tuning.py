@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
@@ -12,10 +13,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from clew.app import Clew
+from clew.cli.door import Door, open_door
 from clew.cli.overlay import overlay_of
 from clew.cli.tuning_fusion import fusion
-from clew.config import default_data_folder
+from clew.config import Settings, default_data_folder
 from clew.errors import InputError
 from clew.evaluation.datasets import read_jsonl
 from clew.evaluation.decisions import (
@@ -59,10 +60,10 @@ def complexity(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Replay decisions against other thresholds, and measure them where labels are known."""
-    with Clew.open(data or default_data_folder()) as clew:
-        decisions, labels = _decisions(clew, file)
-        now = clew.settings.complexity
-        moved = clew.settings.for_kb(overlay_of(settings or [])).complexity
+    with closing(open_door(data or default_data_folder())) as door:
+        decisions, labels = _decisions(door, file)
+        in_force = Settings.model_validate({"complexity": door.complexity_settings()})
+    now, moved = in_force.complexity, in_force.for_kb(overlay_of(settings or [])).complexity
     result = replay_all(decisions, moved)
     labelled = [i for i, label in enumerate(labels) if label is not None]
     known = [cast(Label, labels[i]) for i in labelled]
@@ -86,9 +87,9 @@ def complexity(
         _print(len(decisions), changes, before, after)
 
 
-def _decisions(clew: Clew, file: Path | None) -> tuple[list[ComplexityDecision], list[Label | None]]:
+def _decisions(door: Door, file: Path | None) -> tuple[list[ComplexityDecision], list[Label | None]]:
     if file is None:
-        records = list(clew.decisions())
+        records = door.decisions()
         if not records:
             raise InputError("No decision is recorded yet; ask questions first, or name a --file.")
         return [read_decision(record) for record in records], [None] * len(records)
@@ -99,7 +100,8 @@ def _decisions(clew: Clew, file: Path | None) -> tuple[list[ComplexityDecision],
         label = row.get("label")
         if label not in (None, "single", "multi"):
             raise InputError(f"{file}, row {number}: label {label!r}; use single or multi.")
-        decisions.append(read_decision(row) if "rule_score" in row else clew.route(row["question"], record=False))
+        known = row if "rule_score" in row else door.route(row["question"], None, record=False)["complexity"]
+        decisions.append(read_decision(known))
         labels.append(label)
     return decisions, labels
 
