@@ -424,7 +424,7 @@ class Clew:
         """Ranking, evidence and trace, no answer. The first KB named gives settings; ``overlay`` changes them for
         this question only (to compare settings). The attachments of ``conversation_id`` are read, too."""
         request = self._request(question, kbs, files, sections, mode, kind, overlay or {}, conversation_id)
-        return self.retriever.retrieve(self._with_attachments(request, conversation_id))
+        return self.retriever.retrieve(self._with_attachments(request, conversation_id, overlay or {}))
 
     def routes(self, question: str, *, kbs: Sequence[str], overlay: Mapping[str, Any] | None = None) -> Searched:
         """What each route of one look-up finds, before they are fused: what ``clew tune fusion`` fits weights to."""
@@ -450,6 +450,8 @@ class Clew:
         else:
             history = tuple(map(_turn, self.messages(conversation_id)[-_HISTORY_MESSAGES:]))
             request = replace(request, history=history)
+            if not history and not self.conversation(conversation_id).title:
+                self.rename_conversation(conversation_id, _title_of(question))
         self.records.add_message(Message(_new_id("m"), conversation_id, "user", request.question.strip(), _now()))
         message = Message(_new_id("m"), conversation_id, "assistant", "", _now(), "streaming")
         self.records.add_message(message)
@@ -623,6 +625,17 @@ class Clew:
         self.records.get_conversation(conversation_id)
         return self.records.messages(conversation_id)
 
+    def set_feedback(self, conversation_id: str, message_id: str, feedback: Mapping[str, Any] | None) -> None:
+        """Store what a person thinks of an answer (None: nothing any more) in the message's usage. Raises NotFoundError
+        where the conversation has no such answer, ConflictError while it is being written."""
+        message = self.records.get_message(message_id)
+        if message.conversation_id != conversation_id or message.role != "assistant":
+            raise NotFoundError(f"There is no answer {message_id!r}")
+        if message.status == "streaming":
+            raise ConflictError("The answer is still being written; say what you think of it when it is done.")
+        usage = {key: value for key, value in message.usage.items() if key != "feedback"}
+        self.records.update_message(message_id, usage=usage | ({"feedback": dict(feedback)} if feedback else {}))
+
     # --- health ------------------------------------------------------------------------------------------------
 
     def check(self) -> list[Check]:
@@ -707,14 +720,16 @@ class Clew:
         return RetrievalRequest(question, searched, scope, mode)
 
     def _answer(self, request: RetrievalRequest, conversation_id: str) -> Iterator[AnswerEvent]:
-        yield from self.answerer.answer(self._with_attachments(request, conversation_id))
+        yield from self.answerer.answer(self._with_attachments(request, conversation_id, {}))
 
-    def _with_attachments(self, request: RetrievalRequest, conversation_id: str | None) -> RetrievalRequest:
+    def _with_attachments(
+        self, request: RetrievalRequest, conversation_id: str | None, overlay: Mapping[str, Any]
+    ) -> RetrievalRequest:
         """The request with the conversation's attachments, once they are read (or for long enough not)."""
         if conversation_id is None or not self.records.attachments(conversation_id):
             return request
         self.wait_for_attachments(conversation_id, timeout=self.settings.attachments.wait_seconds)
-        settings = request.kbs[0].settings if request.kbs else self.settings
+        settings = request.kbs[0].settings if request.kbs else self.settings.for_kb(overlay)
         package = self._signal_package(conversation_id, settings.retrieval.attachment_context_tokens)
         try:
             kb = self.records.get_kb(package.kb_id)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import quote, unquote
@@ -130,9 +131,10 @@ async def _over_stdio(server: Server[Any]) -> None:
 
 
 def _narrowed(grant: Grant, context: Context) -> Grant:
-    """The grant as a connection's own header narrows it."""
+    """The grant as a connection's own header narrows it: to these knowledge bases, without any attachments."""
     headers = getattr(context.request, "headers", None)
     wanted = None if headers is None else headers.get(KBS_HEADER)
     if wanted is None:
         return grant
-    return grant.narrowed_to_kbs(unquote(part.strip()) for part in wanted.split(",") if part.strip())
+    kb_ids = [unquote(part.strip()) for part in wanted.split(",") if part.strip()]
+    return replace(grant.narrowed_to_kbs(kb_ids), conversation_ids=frozenset())

@@ -18,7 +18,8 @@ from typing import Any, BinaryIO
 
 from clew.config import Settings
 from clew.errors import ConflictError, DamagedFileError, InputError, NotFoundError
-from clew.storage.base import Conversation, Message
+from clew.retrieval.attachments import AttachedFile, SignalPackage
+from clew.storage.base import Attachment, Conversation, Message
 from clew.trace import ComplexityDecision, KindDecision, RetrievalTrace, to_json
 from clew.types import AnswerEvent, Block, ChildChunk, File, FileStatus, KnowledgeBase, ParentChunk, Section
 from fakes.clew_content import FakeContent, FakeHit, answer_text, digest, read_content, trace_of, words_of
@@ -76,6 +77,7 @@ class FakeClew:
         self._conversations: dict[str, Conversation] = {}
         self._messages: dict[str, list[Message]] = {}
         self._answers: dict[str, _Answer] = {}
+        self._attachments: list[Attachment] = []
         self._decisions: list[dict[str, Any]] = []
 
     def _id(self, kind: str) -> str:
@@ -232,6 +234,7 @@ class FakeClew:
         mode: str = "auto",
         kind: str = "auto",
         overlay: Mapping[str, Any] | None = None,
+        conversation_id: str | None = None,
     ) -> FakeSearchResult:
         kb_ids = [self.kb(name).kb_id for name in kbs]
         words = words_of(question)
@@ -282,7 +285,7 @@ class FakeClew:
         mode: str = "auto",
         kind: str = "auto",
     ) -> str:
-        if not kbs:
+        if not kbs and not (conversation_id and self.attachments(conversation_id).files):
             raise InputError("Name at least one knowledge base.")
         result = self.search(question, kbs=kbs, files=files, mode=mode)
         if conversation_id is None:
@@ -376,6 +379,52 @@ class FakeClew:
         if conversation_id not in self._conversations:
             raise NotFoundError(f"There is no conversation '{conversation_id}'.")
         return self._conversations[conversation_id]
+
+    def create_conversation(self, title: str, kb_ids: tuple[str, ...] = ()) -> Conversation:
+        conversation = Conversation(self._id("conversation"), title, _now(), _now(), kb_ids)
+        self._conversations[conversation.conversation_id] = conversation
+        self._messages[conversation.conversation_id] = []
+        return conversation
+
+    def attach(self, conversation_id: str, name: str, source: BinaryIO) -> Attachment:
+        self.conversation(conversation_id)
+        data = source.read()
+        media_type = MEDIA_TYPES.get(name.rsplit(".", 1)[-1].lower(), "application/octet-stream")
+        skipped = "The file is empty." if not data else ""
+        attachment = Attachment(
+            self._id("attachment"), conversation_id, name, media_type, len(data), _now(), len(data) // 4, True, skipped
+        )
+        self._attachments.append(attachment)
+        return attachment
+
+    def attachments(self, conversation_id: str) -> SignalPackage:
+        self.conversation(conversation_id)
+        files = tuple(
+            AttachedFile(
+                a.attachment_id, a.name, a.media_type, a.size, a.created_at, "skipped" if a.skipped else "context",
+                a.tokens, "skipped" if a.skipped else "ready", a.embedded, a.skipped,
+            )
+            for a in self._attachments
+            if a.conversation_id == conversation_id
+        )  # fmt: skip
+        ready = [file.file_id for file in files if file.status == "ready"]
+        return SignalPackage(conversation_id, "", files, frozenset(ready), frozenset(ready), tuple(ready[::-1]))
+
+    def remove_attachment(self, conversation_id: str, attachment_id: str) -> None:
+        found = [
+            a for a in self._attachments if (a.conversation_id, a.attachment_id) == (conversation_id, attachment_id)
+        ]
+        if not found:
+            raise NotFoundError(f"There is no attachment '{attachment_id}'.")
+        self._attachments.remove(found[0])
+
+    def set_feedback(self, conversation_id: str, message_id: str, feedback: Mapping[str, Any] | None) -> None:
+        messages = self._messages.get(conversation_id, [])
+        for place, message in enumerate(messages):
+            if message.message_id == message_id and message.role == "assistant":
+                messages[place] = replace(message, usage={**message.usage, "feedback": feedback})
+                return
+        raise NotFoundError(f"There is no answer '{message_id}'.")
 
     def list_conversations(self, *, offset: int = 0, limit: int = 50) -> list[Conversation]:
         return sorted(self._conversations.values(), key=lambda c: c.updated_at, reverse=True)[offset:][:limit]

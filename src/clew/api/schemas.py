@@ -199,7 +199,9 @@ class _Asked(_In):
         },
     )
     question: Question
-    kbs: list[str] = Field(min_length=1, description="Names or ids; the first gives planner and settings.")
+    kbs: list[str] = Field(
+        [], description="Names or ids; the first gives planner and settings. May be empty where files are attached."
+    )
     files: list[str] | None = Field(None, description="Read only these files.")
     sections: list[SectionFilter] | None = Field(None, description="Read only these sections and what lies below.")
     retrieval_mode: Literal["auto", "single", "multi"] = "auto"
@@ -212,6 +214,7 @@ class SearchRequest(_Asked):
         description="Laid over the settings for this question only, nested as in clew.toml.",
         examples=[{"retrieval": {"bm25_b": 0.6}}],
     )
+    conversation_id: str | None = Field(None, description="Read the files attached to this conversation, too.")
 
 
 class ChatRequest(_Asked):
@@ -311,8 +314,48 @@ class ConversationPage(BaseModel):
     more: bool = Field(description="Whether older ones follow.")
 
 
+class NewConversation(_In):
+    """An empty conversation, for files to be attached before the first question."""
+
+    title: str = Field("", max_length=200)
+    kbs: list[str] = Field([], description="Names or ids of the knowledge bases that it asks by default.")
+
+
+class Attachment(_Out):
+    """A file attached to a conversation."""
+
+    file_id: str
+    name: str = Field(examples=["contract.pdf"])
+    media_type: str
+    size: int
+    created_at: str
+    tier: Literal["context", "index", "skipped", "failed"] = Field(
+        description="context: read whole; index: searched; skipped: beyond a limit; failed: cannot be read."
+    )
+    status: Literal["processing", "ready", "skipped", "failed"]
+    tokens: int = Field(description="Of its whole text; 0 until it is read.")
+    embedded: bool = Field(description="Whether it can be searched by vectors, too.")
+    reason: str = Field(description="Why it is skipped or failed.")
+
+
+class Attachments(_Out):
+    """The signal package of a conversation: its files, the newest last, and what of them can be read how."""
+
+    files: list[Attachment]
+    semantic_scope: list[str] = Field(description="Ids of the files whose vectors are ready.")
+    bm25_scope: list[str] = Field(description="Ids of the files whose keyword index is ready; it is ready earlier.")
+    stuff_texts: list[str] = Field(description="Ids of the files whose whole text goes into the context, in order.")
+
+
 class ConversationChange(_In):
     title: Name
+
+
+class Feedback(_In):
+    """What a person thinks of an answer."""
+
+    rating: Literal["up", "down"]
+    comment: str = Field("", max_length=2000)
 
 
 class MessageUsage(BaseModel):
@@ -322,6 +365,7 @@ class MessageUsage(BaseModel):
     retrieval_trace: Trace | None = None
     citations: list[Citation] = []
     notice: str | None = None
+    feedback: Feedback | None = None
 
 
 class Message(_Out):

@@ -22,7 +22,8 @@ def run_tools(data: Path, *, kbs: Sequence[str]) -> None:
         anyio.run(bridge_stdio, url, _served_ids(url, kbs))
         return
     with Clew.open(data) as clew:
-        grant = Grant(frozenset(clew.kb(name).kb_id for name in kbs)) if kbs else Grant()
+        ids = frozenset(clew.kb(name).kb_id for name in kbs) if kbs else None
+        grant = Grant(ids, conversation_ids=None if ids is None else frozenset())
         anyio.run(serve_stdio, Tools(clew, grant))
 
 

@@ -35,6 +35,7 @@ _THESE = re.compile(
     re.IGNORECASE,
 )
 _MIN_NAME = 3
+_DISTINCT = re.compile(r"[\d\s_\-—.]|[^\x00-\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,10 +212,12 @@ def _meant(files: Sequence[AttachedFile], question: str) -> tuple[Sequence[Attac
 
 
 def _names(question: str, name: str) -> bool:
+    """Whether the question names a file: by its whole name, or without the ending where that is no everyday word."""
     folded, stem = question.casefold(), PurePath(name).stem.casefold()
-    return name.casefold() in folded or (
-        len(stem) >= _MIN_NAME and re.search(rf"(?<![^\W_]){re.escape(stem)}(?![^\W_])", folded) is not None
-    )
+    if name.casefold() in folded:
+        return True
+    distinct = len(stem) >= _MIN_NAME and not stem.isdecimal() and bool(_DISTINCT.search(stem))
+    return distinct and re.search(rf"(?<![a-z0-9_]){re.escape(stem)}(?![a-z0-9_])", folded) is not None
 
 
 def _by_parent(children: Sequence[ChildChunk]) -> dict[str, list[ChildChunk]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clew.errors import NotFoundError
 from clew.types import KnowledgeBase
@@ -11,13 +11,15 @@ from clew.types import KnowledgeBase
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The knowledge bases and files that tools may read; ``None`` means no restriction of that kind.
+    """The knowledge bases, files and conversations that tools may read; ``None`` means no restriction of that kind.
 
     Arguments of a call can only narrow it: what lies outside is answered as if it did not exist.
     """
 
     kb_ids: frozenset[str] | None = None
     file_ids: frozenset[str] | None = None
+    conversation_ids: frozenset[str] | None = None
+    """Conversations whose attachments may be read."""
 
     def allows_kb(self, kb_id: str) -> bool:
         """Whether the knowledge base may be read."""
@@ -30,7 +32,11 @@ class Grant:
     def narrowed_to_kbs(self, kb_ids: Iterable[str]) -> Grant:
         """The same restricted further to these knowledge bases."""
         wanted = frozenset(kb_ids)
-        return Grant(wanted if self.kb_ids is None else self.kb_ids & wanted, self.file_ids)
+        return replace(self, kb_ids=wanted if self.kb_ids is None else self.kb_ids & wanted)
+
+    def allows_conversation(self, conversation_id: str) -> bool:
+        """Whether the attachments of the conversation may be read."""
+        return self.conversation_ids is None or conversation_id in self.conversation_ids
 
     def files(self, wanted: Iterable[str] | None) -> frozenset[str] | None:
         """The files that a request for ``wanted`` (None: all) may read; None where nothing restricts them."""

@@ -44,6 +44,14 @@ class KbRagArguments(_Arguments):
     )
 
 
+class AttachmentRagArguments(_Arguments):
+    conversation_id: str = Field(description="The conversation whose attached files are asked.")
+    question: str = Field(min_length=1, max_length=8000, description="One question that stands on its own.")
+    kbs: list[str] = Field([], description="Knowledge bases to read beside the attachments; none means none.")
+    kind: Literal["auto", "fact", "summary"] = Field("auto", description="Whether a fact or a summary is wanted.")
+    retrieval_mode: Literal["auto", "single", "multi"] = Field("single", description="As for kb_rag.")
+
+
 class ListArguments(_Arguments):
     page: int = Field(1, ge=1)
 
@@ -107,6 +115,13 @@ class Tools:
                 self.kb_rag,
             ),
             Tool(
+                "attachment_rag",
+                'Find passages that answer a question in the files attached to a conversation, with citations. "This '
+                'file" means the newest. The result names files that could not be read.',
+                AttachmentRagArguments,
+                self.attachment_rag,
+            ),
+            Tool(
                 "list_knowledge_bases",
                 "List the knowledge bases (sets of documents) that can be asked, with how many files they hold.",
                 ListArguments,
@@ -157,6 +172,40 @@ class Tools:
         if files is None and sections is None:
             notes += self._unreadable(found)
         return self._passages(result, notes, max_tokens)
+
+    def attachment_rag(
+        self,
+        question: str,
+        *,
+        conversation_id: str,
+        kbs: Sequence[str] = (),
+        kind: KindChoice = "auto",
+        retrieval_mode: RetrievalMode = "single",
+        max_tokens: int = DEFAULT_TOKENS,
+    ) -> ToolResult:
+        """Passages of a conversation's attachments, and of ``kbs``, that answer the question; small files come
+        whole."""
+        if not self.grant.allows_conversation(conversation_id):
+            raise NotFoundError(f"There is no conversation {conversation_id!r}")
+        if not self.clew.attachments(conversation_id).files:
+            return self._nothing("Nothing is attached to this conversation.")
+        found = granted_kbs(self.grant, self.clew.list_kbs(), kbs) if kbs else []
+        room = max(100, max_tokens - MIN_TOKENS // 2)
+        result = self.clew.search(
+            question,
+            kbs=[kb.kb_id for kb in found],
+            files=self.grant.file_ids,
+            mode=retrieval_mode,
+            kind=kind,
+            overlay={"retrieval": {"context_budget_tokens": room, "attachment_context_tokens": room}},
+            conversation_id=conversation_id,
+        )
+        notes = [
+            f"{file['name']}: {file['reason'] or file['status']}."
+            for file in result.trace.attachments
+            if file["status"] != "ready"
+        ]
+        return self._passages(result, [*notes, *_not_in_context(result)], max_tokens)
 
     def list_knowledge_bases(self, *, page: int = 1, max_tokens: int = DEFAULT_TOKENS) -> ToolResult:
         """The knowledge bases, by name."""

@@ -22,7 +22,7 @@ from clew.mcp import KBS_HEADER
 from fakes.server_process import ServedClew
 
 QUESTION = "How long is the Danube?"
-TOOLS = {"kb_rag", "list_knowledge_bases", "browse_sections"}
+TOOLS = {"kb_rag", "attachment_rag", "list_knowledge_bases", "browse_sections"}
 
 
 @asynccontextmanager
@@ -42,6 +42,17 @@ async def over_stdio(environment: dict[str, str], *options: str) -> AsyncIterato
         yield client
 
 
+@pytest.fixture(scope="module")
+def talk(server: ServedClew) -> str:
+    """A conversation with two attachments, one of which cannot be read."""
+    with server.api() as api:
+        conversation_id = str(api.post("/conversations", json={"title": "depot"}).json()["conversation_id"])
+        for name, content in (("picture.xyz", bytes(range(256))), ("depot.txt", b"The code of the depot is 7341.")):
+            attached = api.post(f"/conversations/{conversation_id}/attachments", files={"file": (name, content)})
+            assert attached.status_code == 201
+    return conversation_id
+
+
 async def text_of(client: Client, tool: str, arguments: dict[str, object]) -> tuple[str, mcp_types.CallToolResult]:
     result = await client.call_tool(tool, arguments)
     assert isinstance(result, mcp_types.CallToolResult)
@@ -50,7 +61,7 @@ async def text_of(client: Client, tool: str, arguments: dict[str, object]) -> tu
     return content.text, result
 
 
-async def list_and_call_all(client: Client) -> None:
+async def list_and_call_all(client: Client, talk: str) -> None:
     listed = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert listed.keys() == TOOLS
     assert all(tool.description and tool.input_schema["type"] == "object" for tool in listed.values())
@@ -77,6 +88,15 @@ async def list_and_call_all(client: Client) -> None:
     text, _ = await text_of(client, "browse_sections", {"file_id": file_id, "section_path": danube})
     assert "The Danube rises in the Black Forest" in text
 
+    question: dict[str, object] = {"question": "Which code opens the depot?", "conversation_id": talk}
+    text, result = await text_of(client, "attachment_rag", question)
+    assert not result.is_error, text
+    assert "7341" in text
+    assert "picture.xyz" in text, "a file that cannot be read is named"
+    assert result.structured_content["citations"][0]["file"] == "depot.txt"
+    text, result = await text_of(client, "attachment_rag", {**question, "conversation_id": "c_nothing"})
+    assert result.is_error
+
     text, result = await text_of(client, "kb_rag", {"question": QUESTION, "kbs": ["nothing"]})
     assert result.is_error
     assert "nothing" in text
@@ -85,18 +105,18 @@ async def list_and_call_all(client: Client) -> None:
     assert "top_k" in text
 
 
-def test_over_http(server: ServedClew) -> None:
+def test_over_http(server: ServedClew, talk: str) -> None:
     async def run() -> None:
         async with over_http(server) as client:
-            await list_and_call_all(client)
+            await list_and_call_all(client, talk)
 
     anyio.run(run)
 
 
-def test_over_stdio_beside_the_running_server(server: ServedClew) -> None:
+def test_over_stdio_beside_the_running_server(server: ServedClew, talk: str) -> None:
     async def run() -> None:
         async with over_stdio(dict(server.environment)) as client:
-            await list_and_call_all(client)
+            await list_and_call_all(client, talk)
 
     anyio.run(run)
 
@@ -120,7 +140,7 @@ def test_over_stdio_on_a_folder_of_its_own(tmp_path: Path, server: ServedClew) -
 
 
 @pytest.mark.parametrize("door", ["http", "stdio"])
-def test_a_connection_reads_only_what_it_was_narrowed_to(server: ServedClew, door: str) -> None:
+def test_a_connection_reads_only_what_it_was_narrowed_to(server: ServedClew, talk: str, door: str) -> None:
     with server.api() as api:
         ids = {kb["name"]: kb["kb_id"] for kb in api.get("/kbs").json()}
 
@@ -141,6 +161,9 @@ def test_a_connection_reads_only_what_it_was_narrowed_to(server: ServedClew, doo
                 assert refused.replace(name, "x") == unknown, "what is not granted looks like what does not exist"
             text, _ = await text_of(client, "kb_rag", {"question": QUESTION})
             assert "Danube" not in text
+            text, result = await text_of(client, "attachment_rag", {"question": "code?", "conversation_id": talk})
+            assert result.is_error
+            assert "7341" not in text
 
     anyio.run(run)
 

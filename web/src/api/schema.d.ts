@@ -97,7 +97,11 @@ export interface paths {
          */
         get: operations["list_conversations"];
         put?: never;
-        post?: never;
+        /**
+         * Create
+         * @description An empty conversation, for files to be attached before the first question, which becomes its title.
+         */
+        post: operations["create"];
         delete?: never;
         options?: never;
         head?: never;
@@ -120,7 +124,7 @@ export interface paths {
         post?: never;
         /**
          * Delete
-         * @description Delete a conversation with its messages.
+         * @description Delete a conversation with its messages and attachments.
          */
         delete: operations["delete"];
         options?: never;
@@ -130,6 +134,71 @@ export interface paths {
          * @description Give a conversation another title.
          */
         patch: operations["rename"];
+        trace?: never;
+    };
+    "/api/v1/conversations/{conversation_id}/attachments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Attachments
+         * @description The attachments, the newest last, and what of them can be read how.
+         */
+        get: operations["attachments"];
+        put?: never;
+        /**
+         * Attach
+         * @description Attach a file. It is stored and queued; a question waits a while until it is read. A file beyond a limit is noted
+         *     as skipped. The same bytes again make a file the newest.
+         */
+        post: operations["attach"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/conversations/{conversation_id}/attachments/{file_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove
+         * @description Take a file away again.
+         */
+        delete: operations["remove"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/conversations/{conversation_id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export
+         * @description The conversation as a file.
+         */
+        get: operations["export"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/conversations/{conversation_id}/messages": {
@@ -147,6 +216,30 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/conversations/{conversation_id}/messages/{message_id}/feedback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set Feedback
+         * @description Say whether an answer was good; stored with the message, and replaced by the next.
+         */
+        put: operations["set_feedback"];
+        post?: never;
+        /**
+         * Delete Feedback
+         * @description Take the feedback back.
+         */
+        delete: operations["delete_feedback"];
         options?: never;
         head?: never;
         patch?: never;
@@ -568,6 +661,74 @@ export interface components {
             role: "assistant";
         };
         /**
+         * Attachment
+         * @description A file attached to a conversation.
+         */
+        Attachment: {
+            /** Created At */
+            created_at: string;
+            /**
+             * Embedded
+             * @description Whether it can be searched by vectors, too.
+             */
+            embedded: boolean;
+            /** File Id */
+            file_id: string;
+            /** Media Type */
+            media_type: string;
+            /**
+             * Name
+             * @example contract.pdf
+             */
+            name: string;
+            /**
+             * Reason
+             * @description Why it is skipped or failed.
+             */
+            reason: string;
+            /** Size */
+            size: number;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "processing" | "ready" | "skipped" | "failed";
+            /**
+             * Tier
+             * @description context: read whole; index: searched; skipped: beyond a limit; failed: cannot be read.
+             * @enum {string}
+             */
+            tier: "context" | "index" | "skipped" | "failed";
+            /**
+             * Tokens
+             * @description Of its whole text; 0 until it is read.
+             */
+            tokens: number;
+        };
+        /**
+         * Attachments
+         * @description The signal package of a conversation: its files, the newest last, and what of them can be read how.
+         */
+        Attachments: {
+            /**
+             * Bm25 Scope
+             * @description Ids of the files whose keyword index is ready; it is ready earlier.
+             */
+            bm25_scope: string[];
+            /** Files */
+            files: components["schemas"]["Attachment"][];
+            /**
+             * Semantic Scope
+             * @description Ids of the files whose vectors are ready.
+             */
+            semantic_scope: string[];
+            /**
+             * Stuff Texts
+             * @description Ids of the files whose whole text goes into the context, in order.
+             */
+            stuff_texts: string[];
+        };
+        /**
          * BBox
          * @description A rectangle on a page in PDF points, origin at the top left.
          */
@@ -599,6 +760,11 @@ export interface components {
              * @example paragraph
              */
             type: string;
+        };
+        /** Body_attach */
+        Body_attach: {
+            /** File */
+            file: string;
         };
         /** Body_replace */
         Body_replace: {
@@ -1057,6 +1223,22 @@ export interface components {
             title: string;
         };
         /**
+         * Feedback
+         * @description What a person thinks of an answer.
+         */
+        Feedback: {
+            /**
+             * Comment
+             * @default
+             */
+            comment: string;
+            /**
+             * Rating
+             * @enum {string}
+             */
+            rating: "up" | "down";
+        };
+        /**
          * File
          * @description An uploaded document.
          */
@@ -1369,6 +1551,7 @@ export interface components {
              * @default []
              */
             citations: components["schemas"]["Citation"][];
+            feedback?: components["schemas"]["Feedback"] | null;
             /** Notice */
             notice?: string | null;
             /** Retrieval Trace */
@@ -1436,6 +1619,23 @@ export interface components {
              * @default
              */
             why: string;
+        };
+        /**
+         * NewConversation
+         * @description An empty conversation, for files to be attached before the first question.
+         */
+        NewConversation: {
+            /**
+             * Kbs
+             * @description Names or ids of the knowledge bases that it asks by default.
+             * @default []
+             */
+            kbs: string[];
+            /**
+             * Title
+             * @default
+             */
+            title: string;
         };
         /**
          * NewKnowledgeBase
@@ -1796,13 +1996,19 @@ export interface components {
          */
         SearchRequest: {
             /**
+             * Conversation Id
+             * @description Read the files attached to this conversation, too.
+             */
+            conversation_id?: string | null;
+            /**
              * Files
              * @description Read only these files.
              */
             files?: string[] | null;
             /**
              * Kbs
-             * @description Names or ids; the first gives planner and settings.
+             * @description Names or ids; the first gives planner and settings. May be empty where files are attached.
+             * @default []
              */
             kbs: string[];
             /**
@@ -2150,6 +2356,39 @@ export interface operations {
             };
         };
     };
+    create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewConversation"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conversation"];
+                };
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_conversation: {
         parameters: {
             query?: never;
@@ -2245,6 +2484,137 @@ export interface operations {
             };
         };
     };
+    attachments: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Attachments"];
+                };
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    attach: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": components["schemas"]["Body_attach"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Attachment"];
+                };
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+                file_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export: {
+        parameters: {
+            query?: {
+                /** @description JSON holds the whole traces. */
+                format?: "markdown" | "json";
+            };
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/markdown": unknown;
+                };
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     messages: {
         parameters: {
             query?: never;
@@ -2264,6 +2634,70 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Message"][];
                 };
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_feedback: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+                message_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Feedback"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_feedback: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+                message_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description What went wrong, as problem details. */
             default: {

@@ -21,7 +21,8 @@ Offset = Annotated[int, Query(ge=0)]
 Limit = Annotated[int, Query(ge=1, le=500)]
 
 
-def _name_of(upload: UploadFile) -> str:
+def name_of(upload: UploadFile) -> str:
+    """The file name that an upload came with. Raises InputError where there is none."""
     # Browsers send the bare name, other clients may send a path of any system; only its last part is a name.
     name = PurePosixPath((upload.filename or "").replace("\\", "/")).name.strip()
     if not name:
@@ -66,7 +67,7 @@ def upload(
     source_path: Annotated[str, Form(description="Where a folder ingest found it, to recognise it next time.")] = "",
 ) -> schemas.File:
     """Upload one file. It is stored and queued; its status and events say how far it is."""
-    stored, new = clew.add_file(kb_id, _name_of(file), file.file, source_path=source_path)
+    stored, new = clew.add_file(kb_id, name_of(file), file.file, source_path=source_path)
     if not new:
         response.status_code = status.HTTP_200_OK
     return schemas.File.model_validate(stored)
@@ -87,7 +88,7 @@ def delete_file(file_id: str, clew: ClewDep) -> None:
 @router.put("/files/{file_id}/content")
 def replace(file_id: str, file: UploadFile, clew: ClewDep) -> schemas.File:
     """Upload a new version under the same id; a conflict while another one is being read."""
-    return schemas.File.model_validate(clew.update_file(file_id, _name_of(file), file.file))
+    return schemas.File.model_validate(clew.update_file(file_id, name_of(file), file.file))
 
 
 @router.get("/files/{file_id}/events", response_class=Response, responses={200: {"content": {"text/event-stream": {}}}})

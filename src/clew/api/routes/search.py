@@ -34,6 +34,7 @@ def search(request: schemas.SearchRequest, clew: ClewDep) -> schemas.SearchRespo
         mode=request.retrieval_mode,
         kind=request.kind,
         overlay=request.settings,
+        conversation_id=request.conversation_id,
     )
     hits = [schemas.SearchHit.model_validate(to_json(hit)) for hit in result.hits]
     return schemas.SearchResponse(hits=hits, trace=to_json(result.trace))
