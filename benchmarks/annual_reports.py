@@ -105,16 +105,16 @@ class TimedPipeline(IndexingPipeline):
         object.__setattr__(pipeline, "seconds", defaultdict(float))
         return pipeline
 
-    def stage(self, file_id: str, progress: Progress) -> Mapping[str, int]:
+    def stage(self, file_id: str, version: int, progress: Progress) -> Mapping[str, int]:
         """Parse and chunk."""
         with Stopwatch(self.seconds, progress) as timed:
-            return super().stage(file_id, timed)
+            return super().stage(file_id, version, timed)
 
-    def index_version(self, file_id: str, progress: Progress) -> EmbeddingReport:
+    def index_version(self, file_id: str, version: int, progress: Progress) -> EmbeddingReport:
         """Embed and index."""
         with Stopwatch(self.seconds, progress) as timed:
             timed("embed", 0.2)
-            return super().index_version(file_id, timed)
+            return super().index_version(file_id, version, timed)
 
 
 class Stopwatch:

@@ -9,6 +9,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -20,9 +21,11 @@ from clew.answering.answer import Answerer
 from clew.answering.runs import AnswerRuns, stored_events
 from clew.config import ChatSettings, RerankerSettings, Settings, default_data_folder, load_settings, merged
 from clew.errors import ClewError, ConflictError, InputError, NotFoundError, SettingsError
+from clew.indexing.arrivals import Arrivals
 from clew.indexing.attaching import index_again
 from clew.indexing.attachments import Attachments, attached_kb_id, is_attached
 from clew.indexing.pipeline import IndexingPipeline
+from clew.indexing.reconciling import Finding, Reconciler
 from clew.models.base import ChatMessage, ChatModel, ComplexityClassifier, Embedder, Reranker
 from clew.models.complexity_head import ComplexityHead
 from clew.models.local import embedded_embedder, onnx_embedder
@@ -98,6 +101,7 @@ class Clew:
         self._runs = AnswerRuns(self.records)
         self._lock = threading.RLock()
         self._jobs: IngestionJobs | None = None
+        self._arrivals = Arrivals(self.originals, self.records)
 
     @classmethod
     def open(
@@ -192,8 +196,14 @@ class Clew:
         with self._lock:
             if self._jobs is None:
                 url = self.settings.storage.records_url or f"sqlite:///{self.data / 'jobs.sqlite'}"
-                self._jobs = IngestionJobs(self.pipeline, url, workers=self.settings.indexing.workers)
+                workers = self.settings.indexing.workers
+                self._jobs = IngestionJobs(self.pipeline, self.reconciler, url, workers=workers)
             return self._jobs
+
+    @cached_property
+    def reconciler(self) -> Reconciler:
+        """Compares records, search index and originals."""
+        return Reconciler(self.pipeline, self._arrivals)
 
     @cached_property
     def retriever(self) -> Retriever:
@@ -264,7 +274,7 @@ class Clew:
     def delete_kb(self, name_or_id: str) -> None:
         """Delete a KB with all its files, originals and index."""
         kb = self.kb(name_or_id)
-        keys = [file.file_key for file in self.records.list_files(kb.kb_id)]
+        keys = [key for file in self.records.list_files(kb.kb_id) for key in self.records.file_keys(file.file_id)]
         self.records.delete_kb(kb.kb_id)
         self.index.drop(kb.kb_id)
         for key in keys:
@@ -280,16 +290,10 @@ class Clew:
         """
         record = self._writable_kb(kb)
         file_id = _new_id("f")
-        new = self._store(file_id, record.kb_id, name, source, source_path)
-        try:
+        with self._stored(file_id, record.kb_id, name, source, source_path) as new:
             file, is_new = self.records.add_file(new)
-        except BaseException:
-            self.originals.delete(new.file_key)
-            raise
         if is_new:
             self.jobs.enqueue(file)
-        else:
-            self.originals.delete(new.file_key)
         return file, is_new
 
     def update_file(self, file_id: str, name: str, source: BinaryIO) -> File:
@@ -299,14 +303,42 @@ class Clew:
         """
         old = self.file(file_id)
         self._writable_kb(old.kb_id)
-        new = self._store(file_id, old.kb_id, name, source, old.source_path)
-        try:
+        with self._stored(file_id, old.kb_id, name, source, old.source_path) as new:
             file = self.records.begin_update(new)
-        except BaseException:
-            self.originals.delete(new.file_key)
-            raise
+        if old.file_key not in self.records.file_keys(file_id):  # that of an update that failed
+            self.originals.delete(old.file_key)
         self.jobs.enqueue(file)
         return file
+
+    def cancel_file(self, file_id: str) -> File:
+        """Stop what is being done to a file. An update leaves the previous version, a first ingestion a failed file.
+
+        Raises ConflictError where the file is not being processed.
+        """
+        file = self.file(file_id)
+        if file.status is not FileStatus.PROCESSING:
+            raise ConflictError(f"{file.name} is not being processed; there is nothing to cancel.")
+        file = self.records.fail(file_id, file.writing, "The ingestion was cancelled; upload the file again.")
+        return self.restore_file(file_id) if file.version else file
+
+    def restore_file(self, file_id: str) -> File:
+        """Take a file whose update failed back to its previous version, without reading or embedding anything again.
+
+        Raises ConflictError where the file did not fail, or has no previous version.
+        """
+        failed = self.file(file_id)
+        restored = self.records.update_file(file_id, status=FileStatus.COMPLETED)
+        if failed.file_key != restored.file_key:
+            self.originals.delete(failed.file_key)
+        return restored
+
+    def change_file(self, file_id: str, *, enabled: bool | None = None, name: str | None = None) -> File:
+        """Rename a file, or hide it from every search and show it again. Raises InputError for an impossible name."""
+        if name is not None:
+            name = name.strip()
+            if not name or len(name) > 255 or any(ord(ch) < 32 or ch in "/\\" for ch in name):
+                raise InputError("A file needs a name of 1 to 255 characters without slashes and line breaks.")
+        return self.records.update_file(file_id, enabled=enabled, name=name)
 
     def ingest_parsed(
         self,
@@ -322,18 +354,17 @@ class Clew:
         """
         record = self._writable_kb(kb)
         content = json.dumps(to_json(parsed), ensure_ascii=False).encode()
-        new = self._store(_new_id("f"), record.kb_id, name, io.BytesIO(content), "")
-        file, is_new = self.records.add_file(new)
+        with self._stored(_new_id("f"), record.kb_id, name, io.BytesIO(content), "") as new:
+            file, is_new = self.records.add_file(new)
         if not is_new:
-            self.originals.delete(new.file_key)
             return file
-        pipeline = self.jobs.pipeline
+        pipeline, version = self.pipeline, file.writing
         try:
-            pipeline.stage_parsed(file, parsed)
-            pipeline.index_version(file.file_id, on_progress)
-            return pipeline.publish(file.file_id)
+            pipeline.stage_parsed(file, version, parsed)
+            embedded = pipeline.index_version(file.file_id, version, on_progress)
+            return pipeline.publish(file.file_id, version, embedded)
         except ClewError as error:
-            pipeline.abandon(file.file_id, error)
+            pipeline.abandon(file.file_id, version, error)
             raise
 
     def wait(
@@ -373,9 +404,11 @@ class Clew:
         """Delete a file everywhere: records first (from then on nothing finds it), then index and original."""
         file = self.file(file_id)
         self.kb(file.kb_id)  # an attachment goes with its conversation
+        keys = self.records.file_keys(file_id)
         self.records.delete_file(file_id)
         self.index.delete(file.kb_id, file_id)
-        self.originals.delete(file.file_key)
+        for key in keys:
+            self.originals.delete(key)
 
     def blocks(self, file_id: str) -> list[Block]:
         """Blocks of the published version in reading order."""
@@ -558,6 +591,7 @@ class Clew:
             self.records,
             self.index,
             self.originals,
+            self._arrivals,
             self.settings.attachments,
             lambda file: self.jobs.enqueue(file),
             lambda: _now(),
@@ -655,6 +689,10 @@ class Clew:
         else:
             checks.append(_checked("reranker", lambda: _probe_reranker(self.reranker)))
         return checks
+
+    def examine(self, *, repair: bool = False) -> list[Finding]:
+        """In what records, search index and originals do not agree; ``repair`` puts right what can be."""
+        return self.reconciler.examine(repair=repair)
 
     # --- inside ------------------------------------------------------------------------------------------------
 
@@ -759,22 +797,21 @@ class Clew:
             )
         return self.embedder
 
-    def _store(self, file_id: str, kb_id: str, name: str, source: BinaryIO, source_path: str) -> NewFile:
+    @contextmanager
+    def _stored(self, file_id: str, kb_id: str, name: str, source: BinaryIO, source_path: str) -> Iterator[NewFile]:
+        """Store an original; what is done inside records it, else it is deleted again."""
         name = Path(name.replace("\\", "/")).name.strip() or "unnamed"
-        file_key = f"{file_id}-{uuid.uuid4().hex[:12]}"
-        size, content_hash = self.originals.put(file_key, source)
-        try:
-            if size > self.settings.indexing.max_file_bytes:
-                raise InputError(
-                    f"{name}: {size:,} bytes is more than indexing.max_file_bytes "
-                    f"({self.settings.indexing.max_file_bytes:,}); split the file or raise the setting."
-                )
-        except BaseException:
-            self.originals.delete(file_key)
-            raise
         # A first guess by the name; the parser looks at the content.
         media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
-        return NewFile(file_id, kb_id, name, media_type, size, file_key, content_hash, source_path)
+        with self._arrivals.store(file_id, source) as stored:
+            if stored.size > self.settings.indexing.max_file_bytes:
+                raise InputError(
+                    f"{name}: {stored.size:,} bytes is more than indexing.max_file_bytes "
+                    f"({self.settings.indexing.max_file_bytes:,}); split the file or raise the setting."
+                )
+            yield NewFile(
+                file_id, kb_id, name, media_type, stored.size, stored.file_key, stored.content_hash, source_path
+            )
 
 
 def make_embedder(settings: Settings, data: Path, *, on_progress: ModelProgress | None = None) -> Embedder:

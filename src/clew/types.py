@@ -224,6 +224,24 @@ class KnowledgeBase:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeReport:
+    """What an update changed in a file, and what of the previous version did not have to be made again.
+
+    Blocks are compared by content, wherever they stand. ``blocks_changed`` counts those that took the place of another
+    of their kind in the same section.
+    """
+
+    blocks_reused: int = 0
+    blocks_changed: int = 0
+    blocks_removed: int = 0
+    blocks_added: int = 0
+    embeddings_made: int = 0
+    embeddings_saved: int = 0
+    vision_calls_made: int = 0
+    vision_calls_saved: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class File:
     """An uploaded document. ``file_id`` never changes; ``file_key`` names the original of the current version."""
 
@@ -256,6 +274,10 @@ class File:
     """blocks, sections, parents, children of the published version."""
     warnings: tuple[str, ...] = ()
     """What of the published version could not be read although the rest was."""
+    writing: int = 0
+    """The version that is being written, or was written last; each attempt has a number of its own."""
+    changes: ChangeReport | None = None
+    """What the published version changed; None for a first version."""
     summary_status: SummaryStatus = SummaryStatus.OFF
     """Of the section summaries and questions, which follow the publish in one of their own."""
     summary_done: int = 0

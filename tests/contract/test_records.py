@@ -14,7 +14,8 @@ import pytest
 from clew.errors import ConflictError, NotFoundError
 from clew.storage.base import Attachment, Conversation, Message
 from clew.storage.records import SqlRecords
-from clew.types import FileStatus, SummarySource, SummaryStatus
+from clew.storage.records.tables import HEAD
+from clew.types import ChangeReport, FileStatus, SummarySource, SummaryStatus
 from fakes import samples
 
 T = TypeVar("T")
@@ -50,7 +51,9 @@ def at_once(number: int, call: Callable[[int], T]) -> list[T | Exception]:
 
 
 def publish(records: SqlRecords, file_id: str = "f1", version: int = 1, text: str = "Child", number: int = 3) -> None:
-    """Stage and publish a version of a file that is being processed."""
+    """Stage and publish a version of a file, taking its lock where it is not being processed."""
+    if records.get_file(file_id).status is not FileStatus.PROCESSING:
+        records.begin_update(samples.new_file(file_id, f"version {version} of {file_id}"))
     parents, children = samples.parents(file_id, number), samples.children(file_id, number, text)
     records.stage(file_id, version, samples.parsed(text), parents, children)
     records.publish(file_id, version)
@@ -150,7 +153,7 @@ class TestAddingFiles:
     def test_listing_filters_and_pages(self, kb: SqlRecords) -> None:
         for i, name in enumerate(["b 100%.pdf", "a_100.pdf", "C.PDF", "年报.pdf"]):
             kb.add_file(samples.new_file(f"f{i}", f"v{i}", name=name))
-        kb.fail("f2", "empty")
+        kb.fail("f2", 1, "empty")
         assert [f.name for f in kb.list_files("kb1")] == ["b 100%.pdf", "a_100.pdf", "C.PDF", "年报.pdf"]
         assert [f.file_id for f in kb.list_files("kb1", offset=1, limit=2)] == ["f1", "f2"]
         assert [f.file_id for f in kb.list_files("kb1", offset=3)] == ["f3"]
@@ -204,11 +207,11 @@ class TestTheLock:
 
     def test_progress_is_kept_only_while_processing(self, kb: SqlRecords) -> None:
         kb.add_file(samples.new_file())
-        kb.set_progress("f1", "embed", 0.5)
+        assert kb.set_progress("f1", 1, "embed", 0.5)
         assert (kb.get_file("f1").stage, kb.get_file("f1").progress) == ("embed", 0.5)
         publish(kb)
-        kb.set_progress("f1", "late", 0.1)
-        kb.set_progress("nothing", "late", 0.1)
+        assert not kb.set_progress("f1", 1, "late", 0.1)
+        assert not kb.set_progress("nothing", 1, "late", 0.1)
         assert (kb.get_file("f1").stage, kb.get_file("f1").progress) == ("", 1.0)
 
 
@@ -305,20 +308,41 @@ class TestPublishing:
         assert replace(kb.publish("f1", 1), updated_at="") == replace(kb.get_file("f1"), updated_at="")
         assert len(kb.file_children("f1")) == 3
 
-    def test_a_second_publish_beside_completion(self, kb: SqlRecords) -> None:
-        """Summaries arrive later, in a version of their own."""
+    def test_what_the_update_changed_is_the_files(self, kb: SqlRecords) -> None:
         completed(kb)
-        publish(kb, version=2, text="With summaries")
-        assert kb.get_file("f1").version == 2
-
-    def test_a_late_publish_cannot_take_over_a_newer_upload(self, kb: SqlRecords) -> None:
-        completed(kb)
-        kb.stage("f1", 2, samples.parsed(), samples.parents(), samples.children())
+        assert kb.get_file("f1").changes is None
         kb.begin_update(samples.new_file(content="v2"))
-        with pytest.raises(ConflictError, match="newer"):
+        kb.stage("f1", 2, samples.parsed(), samples.parents(), samples.children())
+        changes = ChangeReport(blocks_reused=3, blocks_changed=1, embeddings_made=2, embeddings_saved=40)
+        assert kb.publish("f1", 2, changes=changes).changes == changes
+        kb.begin_update(samples.new_file(content="v3"))
+        kb.fail("f1", 3, "damaged")
+        assert kb.update_file("f1", status=FileStatus.COMPLETED).changes == changes
+
+    def test_an_attempt_that_was_ended_can_write_nothing_more(self, kb: SqlRecords) -> None:
+        completed(kb)
+        kb.begin_update(samples.new_file(content="v2"))
+        kb.stage("f1", 2, samples.parsed(), samples.parents(), samples.children())
+        kb.fail("f1", 2, "cancelled")
+        assert kb.begin_update(samples.new_file(content="v3")).writing == 3
+        kb.stage("f1", 3, samples.parsed("Third."), samples.parents(), samples.children(text="Third"))
+        with pytest.raises(ConflictError):
+            kb.stage("f1", 2, samples.parsed(), samples.parents(), samples.children())
+        with pytest.raises(NotFoundError):
             kb.publish("f1", 2)
-        assert kb.get_file("f1").status is FileStatus.PROCESSING
-        assert len(kb.file_children("f1", version=1)) == 3
+        with pytest.raises(ConflictError):
+            kb.fail("f1", 2, "damaged")
+        assert not kb.set_progress("f1", 2, "embed", 0.5)
+        kb.publish("f1", 3)
+        assert [c.text for c in kb.file_children("f1")] == ["Third 0", "Third 1", "Third 2"]
+
+    def test_a_cancelled_attempt_cannot_publish(self, kb: SqlRecords) -> None:
+        kb.add_file(samples.new_file())
+        kb.stage("f1", 1, samples.parsed(), samples.parents(), samples.children())
+        kb.fail("f1", 1, "cancelled")
+        with pytest.raises(NotFoundError):
+            kb.publish("f1", 1)
+        assert kb.get_file("f1").status is FileStatus.FAILED
 
     def test_what_is_not_staged_cannot_be_published(self, kb: SqlRecords) -> None:
         kb.add_file(samples.new_file())
@@ -349,7 +373,7 @@ class TestFailing:
     def test_the_first_version(self, kb: SqlRecords) -> None:
         kb.add_file(samples.new_file())
         kb.stage("f1", 1, samples.parsed(), samples.parents(), samples.children())
-        failed = kb.fail("f1", "The file needs a password")
+        failed = kb.fail("f1", 1, "The file needs a password")
         assert (failed.status, failed.version, failed.reason) == (FileStatus.FAILED, 0, "The file needs a password")
         assert kb.file_children("f1", version=1) == []
         assert kb.begin_update(samples.new_file()).reason == ""
@@ -358,20 +382,21 @@ class TestFailing:
         completed(kb)
         kb.begin_update(samples.new_file(content="v2"))
         kb.stage("f1", 2, samples.parsed("New."), samples.parents(), samples.children(text="New"))
-        failed = kb.fail("f1", "damaged")
+        failed = kb.fail("f1", 2, "damaged")
         assert (failed.version, failed.file_key) == (1, "f1/v2")
         assert kb.children(["f1-c0"]) == {}
         assert [c.text for c in kb.file_children("f1")] == ["Child 0", "Child 1", "Child 2"]
         assert kb.blocks("f1", 2) == []
-        assert kb.file_keys() == {"f1/v1", "f1/v2"}
+        assert kb.file_keys() == kb.file_keys("f1") == {"f1/v1", "f1/v2"}
+        assert kb.file_keys("f2") == set()
 
     def test_a_failed_file_is_restored_to_its_published_version(self, kb: SqlRecords) -> None:
         completed(kb)
         before = kb.get_file("f1")
         kb.begin_update(samples.new_file(content="v2 longer", name="new.docx"))
-        kb.fail("f1", "damaged")
+        kb.fail("f1", 2, "damaged")
         restored = kb.update_file("f1", status=FileStatus.COMPLETED)
-        assert replace(restored, updated_at=before.updated_at) == before
+        assert replace(restored, updated_at=before.updated_at, writing=before.writing) == before
         assert set(kb.children(["f1-c0"])) == {"f1-c0"}
         assert kb.file_keys() == {"f1/v1"}
 
@@ -379,7 +404,7 @@ class TestFailing:
         kb.add_file(samples.new_file("f1", "v1"))
         with pytest.raises(ConflictError):  # processing
             kb.update_file("f1", status=FileStatus.COMPLETED)
-        kb.fail("f1", "damaged")
+        kb.fail("f1", 1, "damaged")
         with pytest.raises(ConflictError):  # nothing to restore
             kb.update_file("f1", status=FileStatus.COMPLETED)
         with pytest.raises(ConflictError):  # the lock has its own door
@@ -388,7 +413,7 @@ class TestFailing:
         kb.begin_update(samples.new_file("f2", "v3"))
         with pytest.raises(ConflictError):  # would break the lock
             kb.update_file("f2", status=FileStatus.COMPLETED)
-        kb.fail("f2", "damaged")
+        kb.fail("f2", 2, "damaged")
         kb.add_file(samples.new_file("f3", "v2"))
         with pytest.raises(ConflictError, match="same content"):
             kb.update_file("f2", status=FileStatus.COMPLETED)
@@ -396,7 +421,7 @@ class TestFailing:
 
     def test_an_unknown_file_is_not_found(self, kb: SqlRecords) -> None:
         with pytest.raises(NotFoundError):
-            kb.fail("nothing", "gone")
+            kb.fail("nothing", 1, "gone")
 
 
 class TestHiding:
@@ -414,10 +439,10 @@ class TestHiding:
             completed(kb, f"f{i}", f"v{i}")
         kb.begin_update(samples.new_file("f1", "new"))
         kb.begin_update(samples.new_file("f2", "broken"))
-        kb.fail("f2", "broken")
+        kb.fail("f2", 2, "broken")
         kb.update_file("f3", enabled=False)
         kb.add_file(samples.new_file("f5", "v5"))
-        expected = {("f1", 1), ("f1", 2), ("f2", 1), ("f2", 2), ("f3", 1), ("f3", 2), ("f5", 0), ("f5", 1)}
+        expected = {("f1", 1), ("f1", 2), ("f2", 1), ("f2", 2), ("f3", 1), ("f5", 0), ("f5", 1)}
         assert kb.hidden_versions("kb1") == expected
         assert kb.hidden_versions("kb2") == frozenset()
 
@@ -432,6 +457,7 @@ class TestHiding:
 
     def test_a_deleted_file_is_gone_with_all_versions(self, kb: SqlRecords) -> None:
         completed(kb)
+        kb.begin_update(samples.new_file("f1", "v1b"))
         kb.stage("f1", 2, samples.parsed(), samples.parents(), samples.children())
         completed(kb, "f2", "v2")
         kb.delete_file("f1")
@@ -734,7 +760,7 @@ def test_decisions_are_listed_by_kind_oldest_first(records: SqlRecords) -> None:
 
 def test_check_names_database_and_revision(records: SqlRecords) -> None:
     line = records.check()
-    assert "revision 0002" in line
+    assert f"revision {HEAD}" in line
     assert "\n" not in line
 
 

@@ -27,7 +27,7 @@ TESTS = Path(__file__).parents[1]
 
 def python(code: str, *arguments: str) -> subprocess.Popen[str]:
     """Start a Python process that runs ``code``."""
-    environment = os.environ | {"PYTHONPATH": str(TESTS)}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])}
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
         env=environment,

@@ -482,6 +482,18 @@ def test_delete(index: SearchIndex, reopen: Open, keep_version: int | None, left
         assert now().files("kb") == {key: 2 * count for key, count in expected.items()}
 
 
+def test_delete_of_one_version_and_the_chunks_that_are_left(index: SearchIndex) -> None:
+    write_sections(index)
+    versions = {SECTIONED[chunk][1] for chunk in SECTIONED if SECTIONED[chunk][0] == "f1"}
+    assert versions == {1, 2}
+    old = {chunk for chunk, (file_id, version, *_) in SECTIONED.items() if (file_id, version) == ("f1", 1)}
+    assert index.chunks("kb", "f1", 1) == {Representation.BM25: old, Representation.L2: old}
+    index.delete("kb", "f1", version=1)
+    assert set(find(index, "猫")) == {"new", "other"}
+    assert index.chunks("kb", "f1", 1) == index.chunks("none", "f1", 1) == {}
+    assert index.chunks("kb", "f1", 2)[Representation.BM25] == {"new"}
+
+
 def test_delete_of_some_representations_leaves_the_others(index: SearchIndex) -> None:
     entries = [text("a", "猫"), vector("a", unit(1)), vector("a", unit(2), representation=SUMMARY, part=3)]
     index.upsert("kb", entries)

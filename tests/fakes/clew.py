@@ -21,7 +21,17 @@ from clew.errors import ConflictError, DamagedFileError, InputError, NotFoundErr
 from clew.retrieval.attachments import AttachedFile, SignalPackage
 from clew.storage.base import Attachment, Conversation, Message
 from clew.trace import ComplexityDecision, KindDecision, RetrievalTrace, to_json
-from clew.types import AnswerEvent, Block, ChildChunk, File, FileStatus, KnowledgeBase, ParentChunk, Section
+from clew.types import (
+    AnswerEvent,
+    Block,
+    ChangeReport,
+    ChildChunk,
+    File,
+    FileStatus,
+    KnowledgeBase,
+    ParentChunk,
+    Section,
+)
 from fakes.clew_content import FakeContent, FakeHit, answer_text, digest, read_content, trace_of, words_of
 
 MEDIA_TYPES = {"pdf": "application/pdf", "md": "text/markdown", "html": "text/html", "txt": "text/plain"}
@@ -36,6 +46,15 @@ def _now() -> str:
 class FakeSearchResult:
     hits: list[FakeHit]
     trace: RetrievalTrace
+
+
+@dataclass(frozen=True)
+class FakeFinding:
+    kind: str
+    kb_id: str
+    file_id: str
+    detail: str
+    repaired: bool
 
 
 @dataclass(frozen=True)
@@ -149,6 +168,25 @@ class FakeClew:
         threading.Thread(target=self._ingest, args=(file_id,), daemon=True).start()
         return old.file
 
+    def restore_file(self, file_id: str) -> File:
+        stored = self._stored(file_id)
+        if stored.file.status is not FileStatus.FAILED or not stored.file.version:
+            raise ConflictError(f"'{stored.file.name}' has no earlier version.")
+        stored.file = replace(stored.file, status=FileStatus.COMPLETED, reason="")
+        return stored.file
+
+    def cancel_file(self, file_id: str) -> File:
+        raise ConflictError(f"'{self.file(file_id).name}' is not being processed.")
+
+    def change_file(self, file_id: str, *, enabled: bool | None = None, name: str | None = None) -> File:
+        given = {"enabled": enabled, "name": name}
+        stored = self._stored(file_id)
+        stored.file = replace(stored.file, **{key: value for key, value in given.items() if value is not None})
+        return stored.file
+
+    def examine(self, *, repair: bool = False) -> list[FakeFinding]:
+        return [FakeFinding("stale entries", "kb1", "file1", "3 entries of version 1", repair)]
+
     def _new_file(self, file_id: str, kb_id: str, name: str, data: bytes) -> File:
         media_type = MEDIA_TYPES.get(name.rsplit(".", 1)[-1].lower(), "application/octet-stream")
         now = _now()
@@ -177,6 +215,7 @@ class FakeClew:
             pages=content.pages,
             counts=counts,
             title=stored.file.name.rsplit(".", 1)[0],
+            changes=ChangeReport(blocks_changed=1) if stored.file.version else None,
             updated_at=_now(),
         )
 

@@ -81,6 +81,36 @@ class KnowledgeBaseChange(_In):
     settings: dict[str, Any] | None = None
 
 
+class ChangeReport(_Out):
+    """What an update changed, and what of the previous version did not have to be made again."""
+
+    blocks_reused: int = Field(description="Blocks whose content stayed, wherever they stand now.")
+    blocks_changed: int = Field(description="Blocks that took the place of another of their kind in the same section.")
+    blocks_removed: int
+    blocks_added: int
+    embeddings_made: int = Field(description="Passages that the encoder read for this update.")
+    embeddings_saved: int = Field(description="Vectors that were known already.")
+    vision_calls_made: int
+    vision_calls_saved: int
+
+
+class FileChange(_In):
+    """What is given is changed."""
+
+    name: Annotated[str, Field(min_length=1, max_length=255)] | None = None
+    enabled: bool | None = Field(None, description="A disabled file is hidden from every search.")
+
+
+class Finding(_Out):
+    """Something in which records, search index and originals do not agree."""
+
+    kind: Literal["stale entries", "missing entries", "unknown original", "missing original"]
+    kb_id: str
+    file_id: str
+    detail: str
+    repaired: bool
+
+
 class File(_Out):
     """An uploaded document."""
 
@@ -102,6 +132,7 @@ class File(_Out):
     enabled: bool
     facts: Mapping[str, Any] = Field(description="Company, period, date … where they can be read off.")
     counts: Mapping[str, int] = Field(description="blocks, sections, parents, children")
+    changes: ChangeReport | None = Field(None, description="What the last update changed; null for a first version.")
     created_at: str
     updated_at: str
 

@@ -31,6 +31,8 @@ class Door(Protocol):
     def file(self, file_id: str) -> Json: ...
     def add_file(self, kb: str, path: Path, source_path: str) -> Json: ...
     def update_file(self, file_id: str, path: Path) -> Json: ...
+    def restore_file(self, file_id: str) -> Json: ...
+    def enable_file(self, file_id: str, *, enabled: bool) -> Json: ...
     def remove_file(self, file_id: str) -> None: ...
     def search(self, request: Json) -> Json:
         """Hits and trace for a request as ``POST /search`` takes it."""
@@ -53,6 +55,7 @@ class Door(Protocol):
         ...
 
     def check(self) -> list[Json]: ...
+    def examine(self, *, repair: bool) -> list[Json]: ...
     def close(self) -> None: ...
 
 
@@ -121,6 +124,12 @@ class LocalDoor:
         with path.open("rb") as source:
             return _json(self.clew.update_file(file_id, path.name, source))
 
+    def restore_file(self, file_id: str) -> Json:
+        return _json(self.clew.restore_file(file_id))
+
+    def enable_file(self, file_id: str, *, enabled: bool) -> Json:
+        return _json(self.clew.change_file(file_id, enabled=enabled))
+
     def remove_file(self, file_id: str) -> None:
         self.clew.remove_file(file_id)
 
@@ -156,6 +165,9 @@ class LocalDoor:
 
     def check(self) -> list[Json]:
         return [_json(check) for check in self.clew.check()]
+
+    def examine(self, *, repair: bool) -> list[Json]:
+        return [_json(finding) for finding in self.clew.examine(repair=repair)]
 
     def close(self) -> None:
         self.clew.close()

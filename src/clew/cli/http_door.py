@@ -72,6 +72,12 @@ class HttpDoor:
         with path.open("rb") as source:
             return cast(Json, self._call("PUT", f"/files/{file_id}/content", files={"file": (path.name, source)}))
 
+    def restore_file(self, file_id: str) -> Json:
+        return cast(Json, self._call("POST", f"/files/{file_id}/restore"))
+
+    def enable_file(self, file_id: str, *, enabled: bool) -> Json:
+        return cast(Json, self._call("PATCH", f"/files/{file_id}", json={"enabled": enabled}))
+
     def remove_file(self, file_id: str) -> None:
         self._call("DELETE", f"/files/{file_id}")
 
@@ -106,6 +112,10 @@ class HttpDoor:
 
     def check(self) -> list[Json]:
         return cast(list[Json], self._call("GET", "/doctor"))
+
+    def examine(self, *, repair: bool) -> list[Json]:
+        method, path = ("POST", "/doctor/repair") if repair else ("GET", "/doctor/deep")
+        return cast(list[Json], self._call(method, path))
 
     def close(self) -> None:
         self._client.close()

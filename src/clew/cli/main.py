@@ -22,7 +22,7 @@ from clew.cli import tuning
 from clew.cli.door import Door, LocalDoor, open_door, search_request
 from clew.cli.evaluate import evaluate
 from clew.cli.overlay import overlay_of, remove_path
-from clew.cli.printing import print_answer, print_checks, print_parsed
+from clew.cli.printing import checks_of, print_answer, print_changes, print_checks, print_parsed
 from clew.cli.routing import route
 from clew.cli.searching import search
 from clew.config import default_data_folder, load_settings, merged
@@ -157,6 +157,7 @@ class _Added:
     gone: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     file_ids: dict[str, str] = field(default_factory=dict)
+    changes: dict[str, Any] = field(default_factory=dict)
 
 
 @app.command("add")
@@ -191,6 +192,30 @@ def update(file_id: str, path: Path, data: DataOption = None, as_json: JsonOptio
         added.file_ids[str(path)] = file_id
         _wait(door, added)
     _report_added(added, as_json=as_json)
+
+
+@app.command("restore-file")
+def restore_file(file_id: str, data: DataOption = None) -> None:
+    """Take a file whose update failed back to its previous version."""
+    with _door(data) as door:
+        file = door.restore_file(file_id)
+    print(f"{file['file_id']}  {file['name']}")
+
+
+@app.command("disable")
+def disable(file_ids: list[str], data: DataOption = None) -> None:
+    """Hide files from every search; `clew enable` shows them again."""
+    with _door(data) as door:
+        for file_id in file_ids:
+            door.enable_file(file_id, enabled=False)
+
+
+@app.command("enable")
+def enable(file_ids: list[str], data: DataOption = None) -> None:
+    """Show disabled files again."""
+    with _door(data) as door:
+        for file_id in file_ids:
+            door.enable_file(file_id, enabled=True)
 
 
 @app.command("remove")
@@ -261,10 +286,17 @@ def mcp(
 
 
 @app.command("doctor")
-def doctor(data: DataOption = None, as_json: JsonOption = False) -> None:
+def doctor(
+    deep: Annotated[bool, typer.Option("--deep", help="Compare records, search index and originals.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Compare them, and put right what can be.")] = False,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Check every part by name."""
     with _door(data) as door:
         checks = door.check()
+        if deep or repair:
+            checks += checks_of(door.examine(repair=repair))
         through = "this folder" if isinstance(door, LocalDoor) else "the running server"
     _print_json(checks) if as_json else print_checks(checks, through)
     if not all(check["ok"] for check in checks):
@@ -356,6 +388,8 @@ def _wait(door: Door, added: _Added) -> None:
                 progress.advance(whole)
                 if file["status"] == "failed":
                     added.failed[path] = file["reason"]
+                elif path in added.updated and file["changes"]:
+                    added.changes[path] = file["changes"]
             if waiting:
                 time.sleep(_POLL_SECONDS)
 
@@ -368,12 +402,15 @@ def _report_added(added: _Added, *, as_json: bool) -> None:
             "unchanged": added.unchanged,
             "gone": added.gone,
             "failed": added.failed,
+            "changes": added.changes,
             "file_ids": added.file_ids,
         })  # fmt: skip
     else:
         for path, file_id in added.file_ids.items():
             if path not in added.failed:
                 print(f"{file_id}  {path}")
+        for path, changes in added.changes.items():
+            print_changes(path, changes)
         for reason in added.failed.values():
             _errors.print(f"failed: {reason}", style="red", soft_wrap=True, markup=False)
         counts = {"new": added.new, "updated": added.updated, "unchanged": added.unchanged, "gone": added.gone}

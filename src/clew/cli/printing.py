@@ -97,6 +97,22 @@ def print_checks(checks: Sequence[Json], through: str) -> None:
     _out.print(table)
 
 
+def checks_of(findings: Sequence[Json]) -> list[Json]:
+    """What ``clew doctor --deep`` found, as lines beside its other checks."""
+    if not findings:
+        return [{"name": "stores", "ok": True, "detail": "records, search index and originals agree"}]
+    return [{"name": found["kind"], "ok": found["repaired"], "detail": found["detail"]} for found in findings]
+
+
+def print_changes(path: str, changes: Json) -> None:
+    """What an update changed, in one line."""
+    blocks = ", ".join(f"{changes[f'blocks_{what}']} {what}" for what in ("reused", "changed", "removed", "added"))
+    line = f"  blocks: {blocks}; embeddings: {changes['embeddings_made']} made, {changes['embeddings_saved']} saved"
+    if vision := changes["vision_calls_made"] + changes["vision_calls_saved"]:
+        line += f"; vision calls: {changes['vision_calls_saved']} of {vision} saved"
+    _errors.print(f"{path}:\n{line}", markup=False, soft_wrap=True)
+
+
 def print_parsed(path: Path, embedder: Embedder, settings: IndexingSettings, *, as_json: bool) -> bool:
     """Blocks, section tree and chunks of a file; returns whether it failed."""
     try:

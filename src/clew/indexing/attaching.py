@@ -9,18 +9,17 @@ from __future__ import annotations
 
 from clew.errors import InputError
 from clew.indexing.embedding import embed_children, index_entries
-from clew.indexing.pipeline import IndexingPipeline, Progress, staged_title
+from clew.indexing.pipeline import IndexingPipeline, Progress, title_of
 from clew.types import File, FileStatus
 
 
-def stage_attached(pipeline: IndexingPipeline, file_id: str, progress: Progress) -> int:
+def stage_attached(pipeline: IndexingPipeline, file_id: str, version: int, progress: Progress) -> int:
     """Parse, chunk and stage an attached file and write its terms; returns the tokens of its text.
 
     Raises FileFailedError, and InputError where the text is longer than ``attachments.max_tokens``.
     """
-    pipeline.stage(file_id, progress)
+    pipeline.stage(file_id, version, progress)
     file = pipeline.records.get_file(file_id)
-    version = file.version + 1
     tokens = sum(parent.tokens for parent in pipeline.records.file_parents(file_id, version=version))
     limit = pipeline.settings.attachments.max_tokens
     if tokens > limit:
@@ -30,7 +29,7 @@ def stage_attached(pipeline: IndexingPipeline, file_id: str, progress: Progress)
         )
     children = pipeline.records.file_children(file_id, version=version)
     pipeline.index.create(file.kb_id, pipeline.embedder.dimension)
-    title = staged_title(pipeline.records, file)
+    title = title_of(pipeline.records, file_id, version)
     pipeline.index.upsert(file.kb_id, list(index_entries(children, version, title, None, bm25=True)))
     return tokens
 

@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from clew.config import AttachmentSettings
 from clew.errors import ConflictError, NotFoundError
+from clew.indexing.arrivals import Arrivals
 from clew.storage.base import Attachment, NewFile, Originals, Records, SearchIndex
 from clew.types import File, KnowledgeBase
 
@@ -39,6 +40,7 @@ class Attachments:
     records: Records
     index: SearchIndex
     originals: Originals
+    arrivals: Arrivals
     settings: AttachmentSettings
     enqueue: Callable[[File], None]
     now: Callable[[], str]
@@ -57,27 +59,27 @@ class Attachments:
                 "one or begin another conversation."
             )
             return self._added(replace(attachment, skipped=reason))
-        file_key = f"{attachment.attachment_id}-{uuid.uuid4().hex[:12]}"
-        size, content_hash = self.originals.put(file_key, source)
-        attachment = replace(attachment, size=size)
-        try:
-            if size > self.settings.max_file_bytes:
-                self.originals.delete(file_key)
+        with self.arrivals.store(attachment.attachment_id, source) as stored:
+            attachment = replace(attachment, size=stored.size)
+            if stored.size > self.settings.max_file_bytes:
                 reason = (
-                    f"{size:,} bytes are more than attachments.max_file_bytes ({self.settings.max_file_bytes:,}); add "
-                    "the file to a knowledge base instead."
+                    f"{stored.size:,} bytes are more than attachments.max_file_bytes "
+                    f"({self.settings.max_file_bytes:,}); add the file to a knowledge base instead."
                 )
                 return self._added(replace(attachment, skipped=reason))
-            kb_id = self._kb(conversation_id)
-            new = NewFile(attachment.attachment_id, kb_id, name, media_type, size, file_key, content_hash)
+            new = NewFile(
+                attachment.attachment_id,
+                self._kb(conversation_id),
+                name,
+                media_type,
+                stored.size,
+                stored.file_key,
+                stored.content_hash,
+            )
             file, is_new = self.records.add_file(new)
-            if not is_new:
-                self.originals.delete(file_key)
-                return self._again(file.file_id, attachment)
-            self._added(attachment)
-        except BaseException:
-            self.originals.delete(file_key)
-            raise
+        if not is_new:
+            return self._again(file.file_id, attachment)
+        self._added(attachment)
         self.enqueue(file)
         return attachment
 

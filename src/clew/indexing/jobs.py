@@ -1,6 +1,6 @@
 """Durable ingestion: every file is one DBOS workflow whose steps survive a crash.
 
-The workflow's id is the ``file_key`` of the version it writes, so asking twice starts it once. Its steps return only
+The workflow is named after the file and the version it writes, so asking twice starts it once. Its steps return only
 small values; what they produce is staged in the records, the vector cache and the search index, all of which a
 repeated step overwrites. DBOS keeps one instance a process, hence one data folder a process can ingest at a time.
 """
@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,14 +21,16 @@ from dbos import error as dbos_error
 
 from clew.errors import ClewError, ConflictError, InputError, NotFoundError, StorageError
 from clew.indexing.attaching import embed_attached, stage_attached
-from clew.indexing.pipeline import IndexingPipeline
+from clew.indexing.embedding import EmbeddingReport
+from clew.indexing.pipeline import IndexingPipeline, Progress
+from clew.indexing.reconciling import Reconciler
 from clew.types import File, FileStatus
 
 _QUEUE = "ingest"
 # Of its own, because somebody waits with a question while it is read.
 _ATTACHMENTS = "attach"
 # Recovery looks only at workflows of the same version: raise it when the steps change in an incompatible way.
-_STEPS_VERSION = "1"
+_STEPS_VERSION = "2"
 _POLL_SECONDS = 0.1
 _MIN_PROGRESS_SECONDS = 0.2
 
@@ -43,8 +45,11 @@ class IngestionJobs:
     Raises ConflictError where this process already ingests into another data folder.
     """
 
-    def __init__(self, pipeline: IndexingPipeline, database_url: str, *, workers: int = 1) -> None:
+    def __init__(
+        self, pipeline: IndexingPipeline, reconciler: Reconciler, database_url: str, *, workers: int = 1
+    ) -> None:
         self.pipeline = pipeline
+        self._reconciler = reconciler
         self._database_url = database_url
         self._workers = workers
         self._started = False
@@ -72,15 +77,16 @@ class IngestionJobs:
                     "check that the data folder is writable."
                 ) from error
             self._started = True
-        self._reconcile()
+        self._reconciler.sweep()
+        self._queue_what_is_processing()
 
     def enqueue(self, file: File) -> None:
-        """Queue the ingestion of the file's current ``file_key``; nothing happens where it is queued already."""
+        """Queue the version of the file that is to be written; nothing happens where it is queued already."""
         self.start()
         attached = bool(self.pipeline.records.get_kb(file.kb_id).conversation_id)
         queue, workflow = (_ATTACHMENTS, _attach) if attached else (_QUEUE, _ingest)
-        with SetWorkflowID(file.file_key):
-            DBOS.enqueue_workflow(queue, workflow, file.file_id, file.file_key)
+        with SetWorkflowID(f"{file.file_id}-{file.writing}"):
+            DBOS.enqueue_workflow(queue, workflow, file.kb_id, file.file_id, file.writing)
 
     def close(self) -> None:
         """Stop the workers; what is unfinished goes on at the next start."""
@@ -91,21 +97,27 @@ class IngestionJobs:
                 self._started = False
                 _running = None
 
-    def report_progress(self, file_id: str, stage: str, share: float) -> None:
-        """Record progress, at most a few times a second for each file."""
+    def report_progress(self, file_id: str, version: int, stage: str, share: float) -> None:
+        """Record progress, at most a few times a second for each file. Raises ConflictError where the version is not
+        wanted any more, which ends the work on it."""
         now = time.monotonic()
         if share < 1 and now - self._last_progress.get(file_id, 0.0) < _MIN_PROGRESS_SECONDS:
             return
         self._last_progress[file_id] = now
-        self.pipeline.records.set_progress(file_id, stage, share)
+        if not self.pipeline.records.set_progress(file_id, version, stage, share):
+            raise ConflictError(f"Version {version} of file {file_id!r} is no longer being written.")
 
-    def wanted(self, file_id: str, file_key: str) -> bool:
-        """Whether this version is still to be written: the file exists, is processing, and was not superseded."""
+    def forget_progress(self, file_id: str) -> None:
+        """Called when the work on a file ends."""
+        self._last_progress.pop(file_id, None)
+
+    def wanted(self, file_id: str, version: int) -> bool:
+        """Whether this version is still to be written: the file exists, is processing, and no later one was begun."""
         try:
             file = self.pipeline.records.get_file(file_id)
         except NotFoundError:
             return False
-        return file.status is FileStatus.PROCESSING and file.file_key == file_key
+        return file.status is FileStatus.PROCESSING and file.writing == version
 
     def _launch(self) -> None:
         config = DBOSConfig(
@@ -123,22 +135,12 @@ class IngestionJobs:
         for queue in (_QUEUE, _ATTACHMENTS):
             DBOS.register_queue(queue, worker_concurrency=self._workers, polling_interval_sec=_POLL_SECONDS)
 
-    def _reconcile(self) -> None:
-        """Queue files whose upload was recorded but not queued; drop index entries and originals of no file."""
-        pipeline = self.pipeline
-        keys: set[str] = set()
-        for kb in pipeline.records.list_kbs():
-            files = pipeline.records.list_files(kb.kb_id)
-            keys.update(file.file_key for file in files)
-            current = {(file.file_id, file.version) for file in files}
-            processing = {file.file_id for file in files if file.status is FileStatus.PROCESSING}
-            for file_id, version in pipeline.index.files(kb.kb_id):
-                if (file_id, version) not in current and file_id not in processing:
-                    versions = dict(current)
-                    pipeline.index.delete(kb.kb_id, file_id, keep_version=versions.get(file_id))
-            for file in files:
-                if file.status is FileStatus.PROCESSING:
-                    self.enqueue(file)
+    def _queue_what_is_processing(self) -> None:
+        """Queue the files whose upload was recorded, but not queued before a crash."""
+        records = self.pipeline.records
+        for kb in records.list_kbs():
+            for file in records.list_files(kb.kb_id, status=FileStatus.PROCESSING):
+                self.enqueue(file)
 
 
 class _SqliteConnection(sqlite3.Connection):
@@ -157,103 +159,104 @@ def _jobs() -> IngestionJobs:
 
 
 @DBOS.workflow(name="ingest")
-def _ingest(file_id: str, file_key: str) -> str:
-    """The steps of one file."""
-    with _unlocked_at_the_end(file_id, file_key):
-        _stage(file_id, file_key)
-        _index(file_id, file_key)
-        _publish(file_id, file_key)
+def _ingest(kb_id: str, file_id: str, version: int) -> str:
+    """The steps of one version."""
+    with _cleared_at_the_end(kb_id, file_id, version):
+        _stage(file_id, version)
+        embedded = _index(file_id, version)
+        _publish(file_id, version, embedded)
     return file_id
 
 
 @DBOS.workflow(name="attach")
-def _attach(file_id: str, file_key: str) -> str:
+def _attach(kb_id: str, file_id: str, version: int) -> str:
     """The steps of a file attached to a conversation: it is published before it is embedded."""
-    with _unlocked_at_the_end(file_id, file_key):
-        _stage_attached(file_id, file_key)
-        _publish(file_id, file_key)
-        _embed_attached(file_id, file_key)
+    with _cleared_at_the_end(kb_id, file_id, version):
+        _stage_attached(file_id, version)
+        _publish(file_id, version, {"encoded": 0, "reused": 0})
+        _embed_attached(file_id, version)
     return file_id
 
 
 @contextmanager
-def _unlocked_at_the_end(file_id: str, file_key: str) -> Iterator[None]:
-    """Whatever happens, the file does not stay locked."""
+def _cleared_at_the_end(kb_id: str, file_id: str, version: int) -> Iterator[None]:
+    """Whatever happens, the file does not stay locked and nothing of a failure is left."""
     try:
         yield
     except ClewError as error:
-        _abandon(file_id, file_key, str(error))
+        _abandon(kb_id, file_id, version, str(error))
     except dbos_error.DBOSMaxStepRetriesExceeded as error:
-        _abandon(file_id, file_key, str(error.errors[-1]))
+        _abandon(kb_id, file_id, version, str(error.errors[-1]))
     except Exception as error:  # noqa: BLE001 - a fault of ours must end as a failed file, not as a locked one
         traceback.print_exc()
-        _abandon(
-            file_id,
-            file_key,
-            f"An internal error stopped the ingestion ({type(error).__name__}: {error}); please report it.",
-        )
+        reason = f"An internal error stopped the ingestion ({type(error).__name__}: {error}); please report it."
+        _abandon(kb_id, file_id, version, reason)
 
 
 def _is_transient(error: BaseException) -> bool:
     return isinstance(error, ClewError) and error.transient
 
 
-@DBOS.step(name="stage")
-def _stage(file_id: str, file_key: str) -> Mapping[str, int]:
+_RETRIED: dict[str, Any] = {
+    "retries_allowed": True,
+    "max_attempts": 5,
+    "interval_seconds": 1.0,
+    "should_retry": _is_transient,
+}
+
+
+@DBOS.step(name="stage", **_RETRIED)
+def _stage(file_id: str, version: int) -> dict[str, int]:
     jobs = _jobs()
-    if not jobs.wanted(file_id, file_key):
-        return {}
-    return dict(jobs.pipeline.stage(file_id, _progress_of(jobs, file_id)))
+    return dict(jobs.pipeline.stage(file_id, version, _progress_of(jobs, file_id, version)))
 
 
-@DBOS.step(name="index", retries_allowed=True, max_attempts=5, interval_seconds=1.0, should_retry=_is_transient)
-def _index(file_id: str, file_key: str) -> dict[str, Any]:
+@DBOS.step(name="index", **_RETRIED)
+def _index(file_id: str, version: int) -> dict[str, int]:
     jobs = _jobs()
-    if not jobs.wanted(file_id, file_key):
-        return {}
-    return dataclasses.asdict(jobs.pipeline.index_version(file_id, _progress_of(jobs, file_id)))
+    return dataclasses.asdict(jobs.pipeline.index_version(file_id, version, _progress_of(jobs, file_id, version)))
 
 
-@DBOS.step(name="publish", retries_allowed=True, max_attempts=5, interval_seconds=1.0, should_retry=_is_transient)
-def _publish(file_id: str, file_key: str) -> None:
+@DBOS.step(name="publish", **_RETRIED)
+def _publish(file_id: str, version: int, embedded: dict[str, int]) -> None:
     jobs = _jobs()
-    if jobs.wanted(file_id, file_key):
-        jobs.pipeline.publish(file_id)
+    jobs.pipeline.publish(file_id, version, EmbeddingReport(**embedded))
+    jobs.forget_progress(file_id)
 
 
-@DBOS.step(name="stage_attached")
-def _stage_attached(file_id: str, file_key: str) -> None:
+@DBOS.step(name="stage_attached", **_RETRIED)
+def _stage_attached(file_id: str, version: int) -> None:
     jobs = _jobs()
-    if not jobs.wanted(file_id, file_key):
-        return
     records = jobs.pipeline.records
     try:
-        tokens = stage_attached(jobs.pipeline, file_id, _progress_of(jobs, file_id))
+        tokens = stage_attached(jobs.pipeline, file_id, version, _progress_of(jobs, file_id, version))
     except InputError as error:
-        records.update_attachment(file_id, skipped=str(error))
+        if jobs.wanted(file_id, version):
+            records.update_attachment(file_id, skipped=str(error))
         raise
     records.update_attachment(file_id, tokens=tokens)
 
 
-@DBOS.step(
-    name="embed_attached", retries_allowed=True, max_attempts=5, interval_seconds=1.0, should_retry=_is_transient
-)
-def _embed_attached(file_id: str, file_key: str) -> None:
+@DBOS.step(name="embed_attached", **_RETRIED)
+def _embed_attached(file_id: str, version: int) -> None:
     jobs = _jobs()
     try:
         file = jobs.pipeline.records.get_file(file_id)
     except NotFoundError:
         return
-    if file.status is FileStatus.COMPLETED and file.file_key == file_key:
+    if file.status is FileStatus.COMPLETED and file.version == version:
         embed_attached(jobs.pipeline, file_id)
 
 
-@DBOS.step(name="abandon", retries_allowed=True, max_attempts=5, interval_seconds=1.0, should_retry=_is_transient)
-def _abandon(file_id: str, file_key: str, reason: str) -> None:
+@DBOS.step(name="abandon", **_RETRIED)
+def _abandon(kb_id: str, file_id: str, version: int, reason: str) -> None:
     jobs = _jobs()
-    if jobs.wanted(file_id, file_key):
-        jobs.pipeline.abandon(file_id, ClewError(reason))
+    if jobs.wanted(file_id, version):
+        jobs.pipeline.abandon(file_id, version, ClewError(reason))
+    else:
+        jobs.pipeline.discard(kb_id, file_id, version)
+    jobs.forget_progress(file_id)
 
 
-def _progress_of(jobs: IngestionJobs, file_id: str) -> Any:
-    return lambda stage, share: jobs.report_progress(file_id, stage, share)
+def _progress_of(jobs: IngestionJobs, file_id: str, version: int) -> Progress:
+    return lambda stage, share: jobs.report_progress(file_id, version, stage, share)

@@ -3,16 +3,18 @@
 source → parse → chunk → stage → embed → index → publish
 
 Each stage may be repeated after a crash: staging replaces what an interrupted attempt left, vectors are cached,
-index entries are overwritten, and nothing is visible before :meth:`IndexingPipeline.publish`.
+index entries are overwritten, and nothing is visible before :meth:`IndexingPipeline.publish`. Each names the version
+that it writes, and raises ConflictError once the records say that this version is no longer wanted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clew.config import Settings
-from clew.errors import ClewError, EmptyFileError
+from clew.errors import ClewError, EmptyFileError, NotFoundError
+from clew.indexing.changes import compare_blocks
 from clew.indexing.chunking import chunk_file
 from clew.indexing.embedding import EmbeddingReport, embed_children, index_entries
 from clew.indexing.granularity import embed_granularities
@@ -20,7 +22,7 @@ from clew.indexing.graph import chunk_names
 from clew.indexing.parse_worker import parse_within
 from clew.models.base import Embedder
 from clew.storage.base import Originals, Records, SearchIndex
-from clew.types import File, KnowledgeBase, ParsedFile
+from clew.types import ChangeReport, File, KnowledgeBase, ParsedFile
 
 Progress = Callable[[str, float], None]
 """Receives the stage's name and the share of the whole that is done, from 0 to 1."""
@@ -39,8 +41,8 @@ class IndexingPipeline:
     embedder: Embedder
     settings: Settings
 
-    def stage(self, file_id: str, progress: Progress) -> Mapping[str, int]:
-        """Parse the file's current original, chunk it and write the rows of its next version.
+    def stage(self, file_id: str, version: int, progress: Progress) -> Mapping[str, int]:
+        """Parse the file's current original, chunk it and write the rows of this version.
 
         Returns how many blocks, sections, parents and children there are. Raises FileFailedError.
         """
@@ -55,12 +57,12 @@ class IndexingPipeline:
                 on_page=lambda done, total: progress("recognise", _PARSED * done / total),
             )
         progress("chunk", _PARSED)
-        counts = self.stage_parsed(file, parsed)
+        counts = self.stage_parsed(file, version, parsed)
         progress("embed", _STAGED)
         return counts
 
-    def stage_parsed(self, file: File, parsed: ParsedFile) -> Mapping[str, int]:
-        """Chunk what was parsed (with sections) and write the rows of the file's next version."""
+    def stage_parsed(self, file: File, version: int, parsed: ParsedFile) -> Mapping[str, int]:
+        """Chunk what was parsed (with sections) and write the rows of this version."""
         settings = self._settings_of(file)
         parents, children = chunk_file(
             file.file_id,
@@ -73,8 +75,8 @@ class IndexingPipeline:
         )
         if not children:
             raise EmptyFileError(f"{file.name}: no text was found in it, so there is nothing to search.")
-        self.records.stage(file.file_id, file.version + 1, parsed, parents, children)
-        self.records.stage_names(file.file_id, file.version + 1, chunk_names(children, parsed.title))
+        self.records.stage(file.file_id, version, parsed, parents, children)
+        self.records.stage_names(file.file_id, version, chunk_names(children, parsed.title))
         return {
             "blocks": len(parsed.blocks),
             "sections": len(parsed.sections),
@@ -82,13 +84,13 @@ class IndexingPipeline:
             "children": len(children),
         }
 
-    def index_version(self, file_id: str, progress: Progress) -> EmbeddingReport:
-        """Embed the staged children and write their index entries; nobody sees them yet."""
+    def index_version(self, file_id: str, version: int, progress: Progress) -> EmbeddingReport:
+        """Embed the children of a version and write their index entries; nobody sees them before the publish."""
         file = self.records.get_file(file_id)
         kb = self._kb_with_embedder(file)
         settings = self.settings.for_kb(kb.settings)
-        children = self.records.file_children(file_id, version=file.version + 1)
-        title = staged_title(self.records, file)
+        children = self.records.file_children(file_id, version=version)
+        title = title_of(self.records, file_id, version)
         chosen = settings.representations
         vectors, report = None, EmbeddingReport(0, 0)
         if chosen.l2:
@@ -99,31 +101,59 @@ class IndexingPipeline:
                 self.records,
                 on_progress=lambda share: progress("embed", _STAGED + share * (_EMBEDDED - _STAGED)),
             )
-        entries = list(index_entries(children, file.version + 1, title, vectors, bm25=chosen.bm25))
+        entries = list(index_entries(children, version, title, vectors, bm25=chosen.bm25))
         if chosen.l1 or chosen.l3:
-            parents = self.records.file_parents(file_id, version=file.version + 1)
+            parents = self.records.file_parents(file_id, version=version)
             granularities, more = embed_granularities(
                 parents, children, title, self.embedder, self.records, l1=chosen.l1, l3=chosen.l3
             )
-            entries += granularities.entries(children, file.version + 1)
+            entries += granularities.entries(children, version)
             report = report + more
         progress("index", _EMBEDDED)
         self.index.create(kb.kb_id, self.embedder.dimension)
         self.index.upsert(kb.kb_id, entries)
         return report
 
-    def publish(self, file_id: str) -> File:
-        """Make the staged version the visible one, then delete the old version's index entries."""
+    def publish(self, file_id: str, version: int, embedded: EmbeddingReport) -> File:
+        """Make the version the visible one, then delete what the old one had in the index and its original."""
         file = self.records.get_file(file_id)
-        published = self.records.publish(file_id, file.version + 1)
-        self.index.delete(file.kb_id, file_id, keep_version=published.version)
+        old_keys = self.records.file_keys(file_id)
+        published = self.records.publish(file_id, version, changes=self._changes(file, version, embedded))
+        self.index.delete(file.kb_id, file_id, keep_version=version)
+        for key in old_keys - {published.file_key}:
+            self.originals.delete(key)
         return published
 
-    def abandon(self, file_id: str, error: ClewError) -> File:
-        """Mark the file ``failed`` with the error as its reason and drop what was written of the new version."""
-        file = self.records.fail(file_id, str(error))
-        self.index.delete(file.kb_id, file_id, keep_version=file.version or None)
+    def abandon(self, file_id: str, version: int, error: ClewError) -> File:
+        """Mark the file ``failed`` with the error as its reason and drop what was written of the version."""
+        file = self.records.fail(file_id, version, str(error))
+        self.index.delete(file.kb_id, file_id, version=version)
         return file
+
+    def discard(self, kb_id: str, file_id: str, version: int) -> None:
+        """Drop what was written of a version that is not wanted any more, because it was cancelled or its file deleted.
+
+        The records dropped their rows when they said so; this is for what was written to the index since.
+        """
+        try:
+            published = self.records.get_file(file_id).version == version
+        except NotFoundError:
+            published = False
+        if not published:
+            self.index.delete(kb_id, file_id, version=version)
+
+    def _changes(self, file: File, version: int, embedded: EmbeddingReport) -> ChangeReport | None:
+        if file.version in (0, version):  # the first one, or published before a crash
+            return None
+        blocks, sections = self.records.blocks, self.records.sections
+        old, new = file.version, version
+        compared = compare_blocks(
+            blocks(file.file_id, old),
+            sections(file.file_id, version=old),
+            blocks(file.file_id, new),
+            sections(file.file_id, version=new),
+        )
+        return replace(compared, embeddings_made=embedded.encoded, embeddings_saved=embedded.reused)
 
     def _settings_of(self, file: File) -> Settings:
         return self.settings.for_kb(self.records.get_kb(file.kb_id).settings)
@@ -135,9 +165,9 @@ class IndexingPipeline:
         return kb
 
 
-def staged_title(records: Records, file: File) -> str:
-    """The title of the version being written: that of its root section."""
-    for section in records.sections(file.file_id, version=file.version + 1):
+def title_of(records: Records, file_id: str, version: int) -> str:
+    """The title of a version, which may not be published yet: that of its root section."""
+    for section in records.sections(file_id, version=version):
         if section.path == "":
             return section.title
     return ""

@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, Protocol
 
 from clew.types import (
     Block,
+    ChangeReport,
     ChildChunk,
     File,
     FileStatus,
@@ -84,13 +85,18 @@ class NewFile:
 
 
 class FileRecords(Protocol):
-    """Files and their lock. A file's ``status = processing`` is the lock: it is taken by one conditional update."""
+    """Files and their lock.
+
+    A file's ``status = processing`` is the lock, taken by one conditional update that also counts ``writing`` up: the
+    number of the version that this attempt writes. All that an attempt does names this number, and is refused with
+    ConflictError once the attempt was cancelled or a later one began, so that two attempts never interleave.
+    """
 
     def add_file(self, new: NewFile) -> tuple[File, bool]:
-        """Insert as ``processing``, version 0. Where the KB holds the same bytes already (unique on kb and content
-        hash; whatever that file's status), returns that file and False, also when two callers race. Repeated with the
-        same ``file_id`` and bytes (a resumed job), returns the file as it is now and True. Raises NotFoundError for an
-        unknown KB, ConflictError where the ``file_id`` belongs to other bytes."""
+        """Insert as ``processing``, version 0, writing version 1. Where the KB holds the same bytes already (unique on
+        kb and content hash; whatever that file's status), returns that file and False, also when two callers race.
+        Repeated with the same ``file_id`` and bytes (a resumed job), returns the file as it is now and True. Raises
+        NotFoundError for an unknown KB, ConflictError where the ``file_id`` belongs to other bytes."""
         ...
 
     def get_file(self, file_id: str) -> File:
@@ -112,26 +118,29 @@ class FileRecords(Protocol):
     def begin_update(self, new: NewFile) -> File:
         """Take the document lock for a new version under an existing ``file_id``: one conditional update to
         ``processing`` with the new name, type, key, size and hash (``source_path`` where it is given); ``version``
-        stays, the new one is staged as ``version + 1``. The same bytes again are allowed (process anew). Raises
-        ConflictError while another update runs or where another file of the KB has these bytes, NotFoundError where
-        the KB has no such file."""
+        stays, the new one is staged as ``writing``, which no attempt had before. The same bytes again are allowed
+        (process anew). Raises ConflictError while another update runs or where another file of the KB has these bytes,
+        NotFoundError where the KB has no such file."""
         ...
 
-    def set_progress(self, file_id: str, stage: str, progress: float) -> None:
-        """Only while processing, else nothing happens; ``progress`` from 0 to 1."""
+    def set_progress(self, file_id: str, version: int, stage: str, progress: float) -> bool:
+        """``progress`` from 0 to 1. False, and nothing happens, where this version is not being written."""
         ...
 
-    def publish(self, file_id: str, version: int, *, summaries: bool = False) -> File:
+    def publish(
+        self, file_id: str, version: int, *, changes: ChangeReport | None = None, summaries: bool = False
+    ) -> File:
         """One transaction: drop every other version's blocks, sections, parents and children, switch ``version``,
         set ``completed`` (which releases the lock) and take title, language, pages, counts and warnings from what was
-        staged; ``summary_status`` becomes ``pending`` where ``summaries`` are to follow, else ``off``. Repeated (a
-        resumed job), it changes nothing more. Raises NotFoundError where the version is not staged, ConflictError where
-        another original was uploaded after it was staged, or a newer version is published."""
+        staged, and ``changes``; ``summary_status`` becomes ``pending`` where ``summaries`` are to follow, else ``off``.
+        Repeated (a resumed job), it changes nothing more. Raises NotFoundError where the version is not staged,
+        ConflictError where it is no longer being written."""
         ...
 
-    def fail(self, file_id: str, reason: str) -> File:
+    def fail(self, file_id: str, version: int, reason: str) -> File:
         """Set ``failed`` with its reason (releases the lock) and drop staged rows of the unpublished version; the
-        published one stays stored, but is not searched. Raises NotFoundError."""
+        published one stays stored, but is not searched. Raises NotFoundError, and ConflictError where the version is
+        not being written."""
         ...
 
     def update_file(
@@ -155,16 +164,16 @@ class FileRecords(Protocol):
 
     def hidden_versions(self, kb_id: str) -> frozenset[tuple[str, int]]:
         """What the index may hold and search must not see: for every file of the KB that is processing, failed or
-        disabled the pairs (file_id, version) and (file_id, version + 1). Asked before every look-up: keep it cheap."""
+        disabled the pairs (file_id, version) and (file_id, writing). Asked before every look-up: keep it cheap."""
         ...
 
     def count_files(self, kb_id: str) -> Mapping[FileStatus, int]:
         """How many files of each status; 0 where there is none."""
         ...
 
-    def file_keys(self) -> set[str]:
-        """Keys of all originals that a file needs: of its current upload and of its published version (for a
-        restore). Other originals may be swept."""
+    def file_keys(self, file_id: str | None = None) -> set[str]:
+        """Keys of all originals that a file needs, or this one: of its current upload and of its published version
+        (for a restore). Other originals may be swept."""
         ...
 
 
@@ -185,7 +194,7 @@ class ChunkRecords(Protocol):
     ) -> None:
         """Write all rows of an unpublished version, replacing what an interrupted attempt left of it; also the
         file's title, language, pages, counts and warnings, which become visible with the publish. One transaction.
-        Raises NotFoundError for an unknown file, ConflictError for a version that is not above the published one."""
+        Raises NotFoundError for an unknown file, ConflictError for a version that is not being written."""
         ...
 
     def blocks(self, file_id: str, version: int | None = None) -> list[Block]:
@@ -577,14 +586,20 @@ class SearchIndex(Protocol):
         kb_id: str,
         file_id: str,
         *,
+        version: int | None = None,
         keep_version: int | None = None,
         representations: Sequence[Representation] | None = None,
     ) -> None:
-        """Delete the file's entries, all versions or all but one; of these ``representations`` only, where given."""
+        """Delete the file's entries: of all versions, of this ``version``, or of all but ``keep_version``; of these
+        ``representations`` only, where given."""
         ...
 
     def files(self, kb_id: str) -> dict[tuple[str, int], int]:
         """How many entries each (file_id, version) has: what reconciliation compares with the records."""
+        ...
+
+    def chunks(self, kb_id: str, file_id: str, version: int) -> dict[Representation, frozenset[str]]:
+        """Ids of the chunks that each representation has of a version; without any, it is missing."""
         ...
 
     def optimise(self, kb_id: str) -> None:

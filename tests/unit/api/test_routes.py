@@ -240,6 +240,29 @@ def test_a_conversation_is_kept_with_trace_and_citations(client: TestClient, kb_
     assert client.get(f"/api/v1/conversations/{conversation_id}/messages").status_code == 404
 
 
+def test_a_file_is_renamed_disabled_updated_and_restored(client: TestClient, kb_id: str) -> None:
+    file = _upload(client, kb_id)
+    path = f"/api/v1/files/{file['file_id']}"
+    assert file["changes"] is None
+
+    changed = client.patch(path, json={"name": "b.txt", "enabled": False}).json()
+    assert (changed["name"], changed["enabled"]) == ("b.txt", False)
+    assert client.patch(path, json={"name": ""}).status_code == 422
+    assert client.post(f"{path}/restore").status_code == 409
+    assert client.post(f"{path}/cancel").status_code == 409
+    client.put(f"{path}/content", files={"file": ("b.txt", b"new text")})
+    client.get(f"{path}/events")
+    assert client.get(path).json()["changes"]["blocks_changed"] == 1
+    client.put(f"{path}/content", files={"file": ("b.txt", b"DAMAGED")})
+    client.get(f"{path}/events")
+    assert client.post(f"{path}/restore").json()["status"] == "completed"
+
+
+def test_the_deep_doctor_finds_and_repairs(client: TestClient) -> None:
+    assert client.get("/api/v1/doctor/deep").json()[0]["repaired"] is False
+    assert client.post("/api/v1/doctor/repair").json()[0]["repaired"] is True
+
+
 def test_doctor_lists_its_checks(client: TestClient) -> None:
     assert {"name": "records", "ok": True, "detail": "in memory"} in client.get("/api/v1/doctor").json()
 

@@ -285,6 +285,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/doctor/deep": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Deep Doctor
+         * @description Compares records, search index and originals; where they agree, nothing is found.
+         */
+        get: operations["deep_doctor"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/doctor/repair": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Repair
+         * @description Compares them and puts right what can be.
+         */
+        post: operations["repair"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/files/{file_id}": {
         parameters: {
             query?: never;
@@ -306,7 +346,11 @@ export interface paths {
         delete: operations["delete_file"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change File
+         * @description Rename a file, or hide it from every search and show it again.
+         */
+        patch: operations["change_file"];
         trace?: never;
     };
     "/api/v1/files/{file_id}/blocks": {
@@ -323,6 +367,26 @@ export interface paths {
         get: operations["blocks"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files/{file_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel
+         * @description Stop what is being done to a file: an update leaves the previous version, a first ingestion a failed file.
+         */
+        post: operations["cancel"];
         delete?: never;
         options?: never;
         head?: never;
@@ -403,6 +467,26 @@ export interface paths {
         get: operations["original"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files/{file_id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore
+         * @description Take a file whose update failed back to its previous version; nothing is read or embedded again.
+         */
+        post: operations["restore"];
         delete?: never;
         options?: never;
         head?: never;
@@ -781,6 +865,40 @@ export interface components {
              * @default
              */
             source_path: string;
+        };
+        /**
+         * ChangeReport
+         * @description What an update changed, and what of the previous version did not have to be made again.
+         */
+        ChangeReport: {
+            /** Blocks Added */
+            blocks_added: number;
+            /**
+             * Blocks Changed
+             * @description Blocks that took the place of another of their kind in the same section.
+             */
+            blocks_changed: number;
+            /** Blocks Removed */
+            blocks_removed: number;
+            /**
+             * Blocks Reused
+             * @description Blocks whose content stayed, wherever they stand now.
+             */
+            blocks_reused: number;
+            /**
+             * Embeddings Made
+             * @description Passages that the encoder read for this update.
+             */
+            embeddings_made: number;
+            /**
+             * Embeddings Saved
+             * @description Vectors that were known already.
+             */
+            embeddings_saved: number;
+            /** Vision Calls Made */
+            vision_calls_made: number;
+            /** Vision Calls Saved */
+            vision_calls_saved: number;
         };
         /** ChatCompletion */
         ChatCompletion: {
@@ -1243,6 +1361,8 @@ export interface components {
          * @description An uploaded document.
          */
         File: {
+            /** @description What the last update changed; null for a first version. */
+            changes?: components["schemas"]["ChangeReport"] | null;
             /**
              * Content Hash
              * @description SHA-256 of the original, as hexadecimal digits.
@@ -1321,6 +1441,19 @@ export interface components {
              */
             version: number;
         };
+        /**
+         * FileChange
+         * @description What is given is changed.
+         */
+        FileChange: {
+            /**
+             * Enabled
+             * @description A disabled file is hidden from every search.
+             */
+            enabled?: boolean | null;
+            /** Name */
+            name?: string | null;
+        };
         /** FileCounts */
         FileCounts: {
             /**
@@ -1367,6 +1500,25 @@ export interface components {
          * @enum {string}
          */
         FileStatus: "processing" | "completed" | "failed";
+        /**
+         * Finding
+         * @description Something in which records, search index and originals do not agree.
+         */
+        Finding: {
+            /** Detail */
+            detail: string;
+            /** File Id */
+            file_id: string;
+            /** Kb Id */
+            kb_id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "stale entries" | "missing entries" | "unknown original" | "missing original";
+            /** Repaired */
+            repaired: boolean;
+        };
         /**
          * Findings
          * @description How the answer was found.
@@ -2771,6 +2923,64 @@ export interface operations {
             };
         };
     };
+    deep_doctor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Finding"][];
+                };
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    repair: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Finding"][];
+                };
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_file: {
         parameters: {
             query?: never;
@@ -2831,6 +3041,41 @@ export interface operations {
             };
         };
     };
+    change_file: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                file_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FileChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["File"];
+                };
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     blocks: {
         parameters: {
             query?: never;
@@ -2849,6 +3094,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Block"][];
+                };
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                file_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["File"];
                 };
             };
             /** @description What went wrong, as problem details. */
@@ -3000,6 +3276,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    restore: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                file_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["File"];
+                };
             };
             /** @description What went wrong, as problem details. */
             default: {

@@ -79,6 +79,24 @@ def get_file(file_id: str, clew: ClewDep) -> schemas.File:
     return schemas.File.model_validate(clew.file(file_id))
 
 
+@router.patch("/files/{file_id}")
+def change_file(file_id: str, change: schemas.FileChange, clew: ClewDep) -> schemas.File:
+    """Rename a file, or hide it from every search and show it again."""
+    return schemas.File.model_validate(clew.change_file(file_id, enabled=change.enabled, name=change.name))
+
+
+@router.post("/files/{file_id}/restore")
+def restore(file_id: str, clew: ClewDep) -> schemas.File:
+    """Take a file whose update failed back to its previous version; nothing is read or embedded again."""
+    return schemas.File.model_validate(clew.restore_file(file_id))
+
+
+@router.post("/files/{file_id}/cancel")
+def cancel(file_id: str, clew: ClewDep) -> schemas.File:
+    """Stop what is being done to a file: an update leaves the previous version, a first ingestion a failed file."""
+    return schemas.File.model_validate(clew.cancel_file(file_id))
+
+
 @router.delete("/files/{file_id}", status_code=status.HTTP_204_NO_CONTENT)
 def delete_file(file_id: str, clew: ClewDep) -> None:
     """Delete a file everywhere."""

@@ -22,3 +22,15 @@ async def get_health() -> schemas.Health:
 def doctor(clew: ClewDep) -> list[schemas.Check]:
     """Checks every part by name."""
     return [schemas.Check.model_validate(check) for check in clew.check()]
+
+
+@router.get("/doctor/deep")
+def deep_doctor(clew: ClewDep) -> list[schemas.Finding]:
+    """Compares records, search index and originals; where they agree, nothing is found."""
+    return [schemas.Finding.model_validate(finding) for finding in clew.examine()]
+
+
+@router.post("/doctor/repair")
+def repair(clew: ClewDep) -> list[schemas.Finding]:
+    """Compares them and puts right what can be."""
+    return [schemas.Finding.model_validate(finding) for finding in clew.examine(repair=True)]

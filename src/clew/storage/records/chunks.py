@@ -171,8 +171,10 @@ def _begin_version(
     file = connection.execute(select(files).where(files.c.file_id == file_id)).mappings().one_or_none()
     if file is None:
         raise NotFoundError(f"There is no file {file_id!r}")
-    if version <= file["version"]:
-        raise ConflictError(f"Version {version} of {file['name']} is published already; stage a newer one")
+    if file["status"] != FileStatus.PROCESSING or file["writing"] != version:
+        raise ConflictError(
+            f"Version {version} of {file['name']} is not being written: it is published, ended, or a newer began"
+        )
     connection.execute(
         delete(file_versions).where(file_versions.c.file_id == file_id, file_versions.c.version == version)
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, select, text, update
+from sqlalchemy import ColumnElement, Connection, delete, func, select, text, update
 from sqlalchemy.engine import RowMapping
 from sqlalchemy.exc import IntegrityError
 
@@ -15,10 +16,10 @@ from clew.storage.records.database import Database
 from clew.storage.records.summaries import summaries_begun
 from clew.storage.records.tables import HIDDEN, file_versions, files, kbs
 from clew.storage.records.values import now
-from clew.types import File, FileStatus, SummaryStatus
+from clew.types import ChangeReport, File, FileStatus, SummaryStatus
 
 _UPLOADED = ("name", "media_type", "size", "file_key", "content_hash")
-_READ = ("title", "language", "pages", "counts", "warnings")
+_READ = ("title", "language", "pages", "counts", "warnings", "changes")
 
 
 class SqlFiles:
@@ -38,6 +39,7 @@ class SqlFiles:
             "content_hash": new.content_hash,
             "source_path": new.source_path,
             "status": FileStatus.PROCESSING.value,
+            "writing": 1,
             "created_at": time,
             "updated_at": time,
         }
@@ -98,6 +100,7 @@ class SqlFiles:
             "file_key": new.file_key,
             "content_hash": new.content_hash,
             "status": FileStatus.PROCESSING.value,
+            "writing": files.c.writing + 1,
             "updated_at": now(),
             "reason": "",
             "stage": "",
@@ -127,32 +130,35 @@ class SqlFiles:
             raise _missing(new.file_id)
         raise ConflictError(f"{current['name']} is being processed; update it when that is done")
 
-    def set_progress(self, file_id: str, stage: str, progress: float) -> None:
+    def set_progress(self, file_id: str, version: int, stage: str, progress: float) -> bool:
         with self._db.write() as connection:
-            connection.execute(
+            changed = connection.execute(
                 update(files)
-                .where(files.c.file_id == file_id, files.c.status == FileStatus.PROCESSING.value)
+                .where(*_being_written(file_id, version))
                 .values(stage=stage, progress=min(1.0, max(0.0, progress)))
             )
+        return changed.rowcount > 0
 
-    def publish(self, file_id: str, version: int, *, summaries: bool = False) -> File:
+    def publish(
+        self, file_id: str, version: int, *, changes: ChangeReport | None = None, summaries: bool = False
+    ) -> File:
         with self._db.write() as connection:
             staged = _version(connection, file_id, version)
             if staged is None:
                 _existing(connection, file_id)
                 raise NotFoundError(f"Version {version} of file {file_id!r} is not staged; process the file again")
-            again = _existing(connection, file_id)["version"] == version
+            current = _existing(connection, file_id)
+            if current["version"] == version:
+                return _file(current)
+            read = {name: staged[name] for name in _READ} | {"changes": _changes_row(changes)}
             published = (
                 connection.execute(
                     update(files)
-                    .where(
-                        files.c.file_id == file_id,
-                        files.c.file_key == staged["file_key"],
-                        files.c.version <= version,
-                    )
+                    .where(*_being_written(file_id, version))
                     .values(
-                        **{name: staged[name] for name in _READ},
-                        **({} if again else summaries_begun(wanted=summaries) | {"summary_model": ""}),
+                        **read,
+                        **summaries_begun(wanted=summaries),
+                        summary_model="",
                         version=version,
                         status=FileStatus.COMPLETED.value,
                         reason="",
@@ -166,16 +172,21 @@ class SqlFiles:
                 .one_or_none()
             )
             if published is None:
-                raise ConflictError(f"Version {version} of file {file_id!r} is outdated: a newer one has been uploaded")
+                raise outdated(file_id, version)
+            connection.execute(
+                update(file_versions)
+                .where(file_versions.c.file_id == file_id, file_versions.c.version == version)
+                .values(changes=read["changes"])
+            )
             _keep_only(connection, file_id, version)
         return _file(published)
 
-    def fail(self, file_id: str, reason: str) -> File:
+    def fail(self, file_id: str, version: int, reason: str) -> File:
         with self._db.write() as connection:
             failed = (
                 connection.execute(
                     update(files)
-                    .where(files.c.file_id == file_id)
+                    .where(*_being_written(file_id, version))
                     .values(status=FileStatus.FAILED.value, reason=reason, stage="", progress=0.0, updated_at=now())
                     .returning(files)
                 )
@@ -183,7 +194,8 @@ class SqlFiles:
                 .one_or_none()
             )
             if failed is None:
-                raise _missing(file_id)
+                _existing(connection, file_id)
+                raise outdated(file_id, version)
             _keep_only(connection, file_id, failed["version"])
         return _file(failed)
 
@@ -211,10 +223,10 @@ class SqlFiles:
             connection.execute(delete(files).where(files.c.file_id == file_id))
 
     def hidden_versions(self, kb_id: str) -> frozenset[tuple[str, int]]:
-        query = select(files.c.file_id, files.c.version).where(files.c.kb_id == kb_id, text(HIDDEN))
+        query = select(files.c.file_id, files.c.version, files.c.writing).where(files.c.kb_id == kb_id, text(HIDDEN))
         with self._db.read() as connection:
             hidden = connection.execute(query).all()
-        return frozenset((file_id, version + next_) for file_id, version in hidden for next_ in (0, 1))
+        return frozenset((file_id, version) for file_id, *versions in hidden for version in versions)
 
     def count_files(self, kb_id: str) -> Mapping[FileStatus, int]:
         query = select(files.c.status, func.count()).where(files.c.kb_id == kb_id).group_by(files.c.status)
@@ -222,8 +234,12 @@ class SqlFiles:
             found = {FileStatus(status): number for status, number in connection.execute(query)}
         return {status: found.get(status, 0) for status in FileStatus}
 
-    def file_keys(self) -> set[str]:
-        query = select(files.c.file_key).union(select(file_versions.c.file_key))
+    def file_keys(self, file_id: str | None = None) -> set[str]:
+        uploaded, stored = select(files.c.file_key), select(file_versions.c.file_key)
+        if file_id is not None:
+            uploaded = uploaded.where(files.c.file_id == file_id)
+            stored = stored.where(file_versions.c.file_id == file_id)
+        query = uploaded.union(stored)
         with self._db.read() as connection:
             return set(connection.execute(query).scalars())
 
@@ -254,6 +270,22 @@ def _restore(connection: Connection, file_id: str, status: FileStatus) -> None:
         raise _same_content(stored["name"]) from error
     if not done:
         raise ConflictError(f"{current['name']} is {current['status']}; only a failed file can be restored")
+
+
+def _being_written(file_id: str, version: int) -> tuple[ColumnElement[bool], ...]:
+    """Where this attempt holds the file's lock: it was not cancelled, and no later one began."""
+    return (
+        files.c.file_id == file_id,
+        files.c.writing == version,
+        files.c.status == FileStatus.PROCESSING.value,
+    )
+
+
+def outdated(file_id: str, version: int) -> ConflictError:
+    """What an attempt is told that no longer holds the lock."""
+    return ConflictError(
+        f"Version {version} of file {file_id!r} is no longer being written: it ended, or a newer began"
+    )
 
 
 def _row(connection: Connection, file_id: str) -> RowMapping | None:
@@ -287,6 +319,10 @@ def _same_content(name: str) -> ConflictError:
     return ConflictError(f"Another file of this knowledge base has the same content as {name}; remove one of them")
 
 
+def _changes_row(changes: ChangeReport | None) -> dict[str, Any] | None:
+    return None if changes is None else asdict(changes)
+
+
 def _file(row: RowMapping) -> File:
     return File(
         file_id=row["file_id"],
@@ -311,6 +347,8 @@ def _file(row: RowMapping) -> File:
         facts=row["facts"],
         counts=row["counts"],
         warnings=tuple(row["warnings"]),
+        writing=row["writing"],
+        changes=None if row["changes"] is None else ChangeReport(**row["changes"]),
         summary_status=SummaryStatus(row["summary_status"]),
         summary_done=row["summary_done"],
         summary_total=row["summary_total"],

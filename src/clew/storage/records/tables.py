@@ -37,7 +37,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from clew.storage.records.values import storable_text
 
-HEAD = "0004"
+HEAD = "0005"
 """The schema revision that these tables describe: the newest file in ``migrations/versions``."""
 
 HIDDEN = "(status <> 'completed' OR NOT enabled)"
@@ -110,6 +110,8 @@ files = Table(
     _text("content_hash", default=None),
     _text("status", default=None),
     Column("version", Integer(), nullable=False, default=0),
+    # The version that is being written, or was written last: what an attempt writes carries its number.
+    Column("writing", Integer(), nullable=False, server_default="0"),
     _text("created_at", default=None),
     _text("updated_at", default=None),
     _text("title"),
@@ -123,6 +125,7 @@ files = Table(
     Column("facts", JSON(), nullable=False, default=dict),
     Column("counts", JSON(), nullable=False, default=dict),
     Column("warnings", JSON(), nullable=False, default=list),
+    _optional_json("changes"),
     Column("summary_status", Characters(), nullable=False, server_default="off"),
     Column("summary_done", Integer(), nullable=False, server_default="0"),
     Column("summary_total", Integer(), nullable=False, server_default="0"),
@@ -132,7 +135,15 @@ files = Table(
     Index("ix_files_file_id", "file_id", unique=True),
     # The same bytes are one file of a KB, whoever adds them at the same time.
     Index("ix_files_kb_id_content_hash", "kb_id", "content_hash", unique=True),
-    Index("ix_files_hidden", "kb_id", "file_id", "version", sqlite_where=text(HIDDEN), postgresql_where=text(HIDDEN)),
+    Index(
+        "ix_files_hidden",
+        "kb_id",
+        "file_id",
+        "version",
+        "writing",
+        sqlite_where=text(HIDDEN),
+        postgresql_where=text(HIDDEN),
+    ),
 )
 
 file_versions = Table(
@@ -152,6 +163,7 @@ file_versions = Table(
     Column("pages", Integer(), nullable=True),
     Column("counts", JSON(), nullable=False),
     Column("warnings", JSON(), nullable=False),
+    _optional_json("changes"),
     PrimaryKeyConstraint("file_id", "version"),
 )
 

@@ -53,6 +53,11 @@ def posting(point: Any) -> Posting:
     return Posting(stored[_CHUNK], stored[_PARENT], stored[FILE], stored[_VERSION], point.score)
 
 
+def chunk_id(point: Any) -> str:
+    """Which chunk a stored point is of."""
+    return str(point.payload[_CHUNK])
+
+
 def file_version(file_id: str, version: int) -> str:
     """File and version as one keyword."""
     return f"{version}@{file_id}"
@@ -88,8 +93,10 @@ def edge_filter(filter: IndexFilter, representation: Representation | None = Non
     return edge.Filter(must=must or None, must_not=must_not or None)
 
 
-def file_filter(file_id: str, *, keep_version: int | None = None) -> edge.Filter:
-    """All entries of a file, or those of all its versions but one."""
+def file_filter(file_id: str, *, version: int | None = None, keep_version: int | None = None) -> edge.Filter:
+    """All entries of a file, or those of one version, or of all its versions but one."""
+    if version is not None:
+        return edge.Filter(must=[_any(FILE_VERSION, [file_version(file_id, version)])])
     kept: list[Any] = [] if keep_version is None else [_any(FILE_VERSION, [file_version(file_id, keep_version)])]
     return edge.Filter(must=[_any(FILE, [file_id])], must_not=kept or None)
 

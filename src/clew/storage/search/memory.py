@@ -158,6 +158,7 @@ class MemoryIndex:
         kb_id: str,
         file_id: str,
         *,
+        version: int | None = None,
         keep_version: int | None = None,
         representations: Sequence[Representation] | None = None,
     ) -> None:
@@ -167,7 +168,7 @@ class MemoryIndex:
             return
 
         def goes(entry: IndexEntry) -> bool:
-            return entry.file_id == file_id and entry.version != keep_version
+            return entry.file_id == file_id and entry.version != keep_version and version in (None, entry.version)
 
         with collection.lock:
             if representations is None or Representation.BM25 in representations:
@@ -189,6 +190,20 @@ class MemoryIndex:
             alone = (t.entry for t in collection.terms.values() if t.entry.representation is Representation.BM25)
             counts.update((entry.file_id, entry.version) for entry in alone)
         return dict(counts)
+
+    def chunks(self, kb_id: str, file_id: str, version: int) -> dict[Representation, frozenset[str]]:
+        """See :class:`~clew.storage.base.SearchIndex`."""
+        collection = self._collections.get(kb_id)
+        if collection is None:
+            return {}
+        with collection.lock:
+            held = {kind: list(entries.values()) for kind, entries in collection.vectors.items()}
+            held[Representation.BM25] = [terms.entry for terms in collection.terms.values()]
+        own = {
+            kind: frozenset(e.chunk_id for e in entries if (e.file_id, e.version) == (file_id, version))
+            for kind, entries in held.items()
+        }
+        return {kind: ids for kind, ids in own.items() if ids}
 
     def optimise(self, kb_id: str) -> None:
         """See :class:`~clew.storage.base.SearchIndex`; there is nothing to build."""

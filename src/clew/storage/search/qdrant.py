@@ -127,6 +127,7 @@ class QdrantEdgeIndex:
         kb_id: str,
         file_id: str,
         *,
+        version: int | None = None,
         keep_version: int | None = None,
         representations: Sequence[Representation] | None = None,
     ) -> None:
@@ -138,7 +139,7 @@ class QdrantEdgeIndex:
             for representation, shard in collection.shards():
                 if representations is not None and representation not in representations:
                     continue
-                shard.delete(filters.file_filter(file_id, keep_version=keep_version))
+                shard.delete(filters.file_filter(file_id, version=version, keep_version=keep_version))
         collection.last_write = time.monotonic()
         self._wake.set()
 
@@ -244,6 +245,20 @@ class QdrantEdgeIndex:
                         key = filters.split_file_version(str(hit.value))
                         counts[key] = counts.get(key, 0) + hit.count
         return counts
+
+    def chunks(self, kb_id: str, file_id: str, version: int) -> dict[Representation, frozenset[str]]:
+        """See :class:`~clew.storage.base.SearchIndex`."""
+        collection = self._collection(kb_id)
+        if collection is None:
+            return {}
+        own = filters.file_filter(file_id, version=version)
+        found: dict[Representation, frozenset[str]] = {}
+        with self._guarded(f"list the entries of {kb_id}"):
+            for representation, shard in collection.shards():
+                ids = frozenset(filters.chunk_id(point) for point in shard.points(own))
+                if ids:
+                    found[representation] = ids
+        return found
 
     def optimise(self, kb_id: str) -> None:
         """See :class:`~clew.storage.base.SearchIndex`. Searches and writes go on meanwhile."""

@@ -64,13 +64,19 @@ class RoutedIndex:
         kb_id: str,
         file_id: str,
         *,
+        version: int | None = None,
         keep_version: int | None = None,
         representations: Sequence[Representation] | None = None,
     ) -> None:
-        self._of(kb_id).delete(kb_id, file_id, keep_version=keep_version, representations=representations)
+        self._of(kb_id).delete(
+            kb_id, file_id, version=version, keep_version=keep_version, representations=representations
+        )
 
     def files(self, kb_id: str) -> dict[tuple[str, int], int]:
         return self._of(kb_id).files(kb_id)
+
+    def chunks(self, kb_id: str, file_id: str, version: int) -> dict[Representation, frozenset[str]]:
+        return self._of(kb_id).chunks(kb_id, file_id, version)
 
     def optimise(self, kb_id: str) -> None:
         self._of(kb_id).optimise(kb_id)

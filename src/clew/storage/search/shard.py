@@ -177,6 +177,19 @@ class Shard:
             self.changes += count
         return count
 
+    def points(self, filter: edge.Filter) -> Iterator[Any]:
+        """The points that match, with their payload and without their vector."""
+        offset = None
+        while True:
+            request = edge.ScrollRequest(
+                offset=offset, limit=_CATCH_UP_BATCH, filter=filter, with_payload=True, with_vector=False
+            )
+            with self.reading() as shard:
+                found, offset = shard.scroll(request)
+            yield from found
+            if offset is None:
+                return
+
     def count(self, filter: edge.Filter | None = None, *, exact: bool = True) -> int:
         """How many points match."""
         with self.reading() as shard:

@@ -1,0 +1,109 @@
+"""Whether records, search index and originals agree, and how they are brought together again.
+
+The records are the truth. An interrupted write leaves entries and originals that no record names: they are harmless,
+because search shows only what the records call current, and are swept at the next start. What is missing can only come
+from outside (a restored backup, a damaged folder); looking for it reads every file's rows and is done on request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+from clew.errors import ClewError
+from clew.indexing.arrivals import Arrivals
+from clew.indexing.pipeline import IndexingPipeline
+from clew.types import File, FileStatus, KnowledgeBase, Representation
+
+_Repair = Callable[[], object]
+Disagreement = Literal["stale entries", "missing entries", "unknown original", "missing original"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something in which the stores do not agree; ``detail`` says what, in words a person understands."""
+
+    kind: Disagreement
+    kb_id: str
+    file_id: str
+    detail: str
+    repaired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciler:
+    """Compares the stores of one data folder."""
+
+    pipeline: IndexingPipeline
+    arrivals: Arrivals
+
+    def sweep(self) -> list[Finding]:
+        """Delete what interrupted writes left behind."""
+        return [_repaired(finding, repair) for finding, repair in (*self._stale(), *self._unknown_originals())]
+
+    def examine(self, *, repair: bool = False) -> list[Finding]:
+        """Compare everything; with ``repair`` also put right what can be: leftovers go, missing entries are made anew
+        from the records. A missing original cannot be made again."""
+        found: list[Finding] = []
+        for finding, mend in (*self._stale(), *self._unknown_originals(), *self._missing()):
+            found.append(_repaired(finding, mend) if repair and mend is not None else finding)
+        return found
+
+    def _stale(self) -> Iterator[tuple[Finding, _Repair]]:
+        index, records = self.pipeline.index, self.pipeline.records
+        for kb in records.list_kbs():
+            entries = index.files(kb.kb_id)
+            # Read after the index: a version that was written meanwhile is known by now.
+            wanted = {file.file_id: _wanted_versions(file) for file in records.list_files(kb.kb_id)}
+            for (file_id, version), count in entries.items():
+                if version not in wanted.get(file_id, ()):
+                    detail = f"the search index of {kb.name} holds {count} entries of version {version}, which is gone"
+                    finding = Finding("stale entries", kb.kb_id, file_id, detail)
+                    yield finding, partial(index.delete, kb.kb_id, file_id, version=version)
+
+    def _unknown_originals(self) -> Iterator[tuple[Finding, _Repair]]:
+        originals = self.pipeline.originals
+        # In this order: what arrives is recorded before it ceases to be arriving.
+        stored = set(originals.keys())
+        arriving = self.arrivals.keys()
+        for key in sorted(stored - arriving - self.pipeline.records.file_keys()):
+            finding = Finding("unknown original", "", "", f"the original {key} belongs to no file")
+            yield finding, partial(originals.delete, key)
+
+    def _missing(self) -> Iterator[tuple[Finding, _Repair | None]]:
+        records = self.pipeline.records
+        stored = set(self.pipeline.originals.keys())
+        for kb in records.list_kbs():
+            for file in records.list_files(kb.kb_id):
+                for key in sorted(records.file_keys(file.file_id) - stored):
+                    detail = f"the original {key} of {file.name} is gone; upload the file again"
+                    yield Finding("missing original", kb.kb_id, file.file_id, detail), None
+                if file.status is FileStatus.COMPLETED:
+                    yield from self._missing_entries(kb, file)
+
+    def _missing_entries(self, kb: KnowledgeBase, file: File) -> Iterator[tuple[Finding, _Repair]]:
+        pipeline = self.pipeline
+        switched = pipeline.settings.for_kb(kb.settings).representations
+        chunks = {child.chunk_id for child in pipeline.records.file_children(file.file_id)}
+        indexed = pipeline.index.chunks(kb.kb_id, file.file_id, file.version)
+        for representation, on in ((Representation.BM25, switched.bm25), (Representation.L2, switched.l2)):
+            missing = chunks - indexed.get(representation, frozenset())
+            if on and missing:
+                detail = f"{len(missing)} of {len(chunks)} chunks of {file.name} are not in the {representation} index"
+                finding = Finding("missing entries", kb.kb_id, file.file_id, detail)
+                yield finding, partial(pipeline.index_version, file.file_id, file.version, lambda *_: None)
+                return
+
+
+def _wanted_versions(file: File) -> set[int]:
+    return {file.version, file.writing} if file.status is FileStatus.PROCESSING else {file.version}
+
+
+def _repaired(finding: Finding, repair: _Repair) -> Finding:
+    try:
+        repair()
+    except ClewError as error:
+        return replace(finding, detail=f"{finding.detail}; it could not be repaired: {error}")
+    return replace(finding, repaired=True)

@@ -1,0 +1,232 @@
+"""Updates under one id: what is reused, what is reported, and what is left when they fail or are cancelled."""
+
+from __future__ import annotations
+
+import io
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from clew.app import Clew
+from clew.errors import ConflictError, InputError
+from clew.models.base import Embedder
+from clew.types import ChangeReport, File, FileStatus, FloatArray
+
+RIVERS = """# Rivers
+
+## The Danube
+
+The Danube rises in the Black Forest and is 2,850 kilometres long.
+
+## The Rhine
+
+The Rhine rises in the Swiss Alps and flows into the North Sea at Rotterdam.
+
+## The Elbe
+
+The Elbe flows through Dresden and Hamburg.
+"""
+BROKEN = b"%PDF-1.7\nnothing else"
+
+
+class SlowEmbedder:
+    """The real one, counting passages; it can be held up."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self.inner = inner
+        self.passages = 0
+        self.go_on = threading.Event()
+        self.go_on.set()
+        self.waiting = threading.Event()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.inner, name)
+
+    def embed_passages(self, texts: Sequence[str]) -> FloatArray:
+        self.waiting.set()
+        assert self.go_on.wait(30)
+        self.passages += len(texts)
+        return np.asarray(self.inner.embed_passages(texts))
+
+
+@pytest.fixture
+def slow(clew: Clew, embedder: Embedder) -> SlowEmbedder:
+    slow = SlowEmbedder(embedder)
+    clew.__dict__["embedder"] = slow
+    clew.create_kb("notes")
+    return slow
+
+
+def add(clew: Clew, text: str | bytes, name: str = "rivers.md") -> File:
+    data = text if isinstance(text, bytes) else text.encode()
+    return clew.wait([clew.add_file("notes", name, io.BytesIO(data))[0].file_id], timeout=60)[0]
+
+
+def begin(clew: Clew, file_id: str, text: str | bytes, name: str = "rivers.md") -> File:
+    return clew.update_file(file_id, name, io.BytesIO(text if isinstance(text, bytes) else text.encode()))
+
+
+def update(clew: Clew, file_id: str, text: str | bytes, name: str = "rivers.md") -> File:
+    begin(clew, file_id, text, name)
+    return clew.wait([file_id], timeout=60)[0]
+
+
+def found(clew: Clew, question: str) -> str:
+    return "\n".join(hit.text for hit in clew.search(question, kbs=["notes"]).hits)
+
+
+def agree(clew: Clew, file: File) -> None:
+    """Records, index and originals hold one version of the file and nothing else, soon after the publish."""
+    deadline = time.monotonic() + 20
+    while clew.examine() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert clew.examine() == []
+    assert set(clew.originals.keys()) == {file.file_key}
+    assert {pair for pair in clew.index.files(file.kb_id) if pair[0] == file.file_id} == {(file.file_id, file.version)}
+
+
+def test_an_update_embeds_what_is_new_and_says_what_changed(clew: Clew, slow: SlowEmbedder) -> None:
+    file = add(clew, RIVERS)
+    assert file.changes is None
+    slow.passages = 0
+    text = RIVERS.replace("2,850", "2,857").replace("## The Elbe\n\nThe Elbe flows through Dresden and Hamburg.\n", "")
+    new = update(clew, file.file_id, text + "The Rhine is 1,233 kilometres long.\n")
+    assert new.changes == ChangeReport(
+        blocks_reused=4, blocks_changed=1, blocks_removed=2, blocks_added=1, embeddings_made=2, embeddings_saved=0
+    )
+    assert slow.passages == new.changes.embeddings_made
+    again = update(clew, file.file_id, text)
+    assert again.changes is not None
+    assert (again.changes.embeddings_made, again.changes.embeddings_saved) == (0, 2)
+    agree(clew, again)
+
+
+def test_the_file_is_hidden_while_it_is_updated(clew: Clew, slow: SlowEmbedder) -> None:
+    file = add(clew, RIVERS)
+    slow.waiting.clear()
+    slow.go_on.clear()
+    begin(clew, file.file_id, RIVERS.replace("2,850", "2,857"))
+    assert slow.waiting.wait(30)
+    assert found(clew, "How long is the Danube?") == ""
+    with pytest.raises(ConflictError, match="being processed"):
+        begin(clew, file.file_id, "Another text.")
+    slow.go_on.set()
+    clew.wait([file.file_id], timeout=60)
+    assert "2,857" in found(clew, "How long is the Danube?")
+
+
+def test_a_failed_update_is_restored_without_embedding(clew: Clew, slow: SlowEmbedder) -> None:
+    file = add(clew, RIVERS)
+    failed = update(clew, file.file_id, BROKEN, "rivers.pdf")
+    assert (failed.status, failed.version, failed.name) == (FileStatus.FAILED, 1, "rivers.pdf")
+    assert found(clew, "How long is the Danube?") == ""
+    assert set(clew.originals.keys()) == {file.file_key, failed.file_key}
+    slow.passages = 0
+    restored = clew.restore_file(file.file_id)
+    assert (restored.status, restored.name, restored.content_hash) == (
+        FileStatus.COMPLETED, "rivers.md", file.content_hash,
+    )  # fmt: skip
+    assert "2,850" in found(clew, "How long is the Danube?")
+    assert slow.passages == 0
+    agree(clew, restored)
+    with pytest.raises(ConflictError, match="only a failed file"):
+        clew.restore_file(file.file_id)
+
+
+def test_a_success_after_a_failure_leaves_one_original(clew: Clew, slow: SlowEmbedder) -> None:
+    file = add(clew, RIVERS)
+    update(clew, file.file_id, BROKEN, "rivers.pdf")
+    new = update(clew, file.file_id, RIVERS.replace("2,850", "2,857"))
+    assert (new.status, new.version) == (FileStatus.COMPLETED, 3)
+    agree(clew, new)
+
+
+def test_a_cancelled_update_leaves_the_previous_version(clew: Clew, slow: SlowEmbedder) -> None:
+    file = add(clew, RIVERS)
+    slow.waiting.clear()
+    slow.go_on.clear()
+    begin(clew, file.file_id, RIVERS.replace("2,850", "2,857"))
+    assert slow.waiting.wait(30)
+    cancelled = clew.cancel_file(file.file_id)
+    assert (cancelled.status, cancelled.version) == (FileStatus.COMPLETED, 1)
+    assert "2,850" in found(clew, "How long is the Danube?")
+    # The next one begins while the cancelled one still works.
+    begin(clew, file.file_id, RIVERS.replace("2,850", "2,888"))
+    slow.go_on.set()
+    new = clew.wait([file.file_id], timeout=60)[0]
+    assert (new.status, new.version) == (FileStatus.COMPLETED, 3)
+    assert "2,888" in found(clew, "How long is the Danube?")
+    agree(clew, new)
+    with pytest.raises(ConflictError, match="nothing to cancel"):
+        clew.cancel_file(file.file_id)
+
+
+def test_a_cancelled_first_ingestion_is_a_failed_file(clew: Clew, slow: SlowEmbedder) -> None:
+    slow.go_on.clear()
+    file = clew.add_file("notes", "rivers.md", io.BytesIO(RIVERS.encode()))[0]
+    assert slow.waiting.wait(30)
+    cancelled = clew.cancel_file(file.file_id)
+    slow.go_on.set()
+    assert (cancelled.status, "cancelled" in cancelled.reason) == (FileStatus.FAILED, True)
+    assert update(clew, file.file_id, RIVERS).status is FileStatus.COMPLETED
+
+
+def test_a_file_that_is_deleted_while_it_is_read_leaves_nothing(clew: Clew, slow: SlowEmbedder) -> None:
+    slow.go_on.clear()
+    file = clew.add_file("notes", "rivers.md", io.BytesIO(RIVERS.encode()))[0]
+    assert slow.waiting.wait(30)
+    clew.remove_file(file.file_id)
+    slow.go_on.set()
+    other = add(clew, "# Lakes\n\nLake Constance.\n", "lakes.md")  # queued behind it
+    agree(clew, other)
+
+
+def test_a_disabled_file_is_not_found_until_it_is_enabled(clew: Clew, slow: SlowEmbedder) -> None:
+    file = add(clew, RIVERS)
+    add(clew, "# Lakes\n\nLake Constance lies on the Rhine.\n", "lakes.md")
+    clew.change_file(file.file_id, enabled=False)
+    assert "Rotterdam" not in found(clew, "Where does the Rhine end?")
+    assert "Constance" in found(clew, "Where does the Rhine end?")
+    clew.change_file(file.file_id, enabled=True, name="long rivers.md")
+    assert "Rotterdam" in found(clew, "Where does the Rhine end?")
+    assert clew.file(file.file_id).name == "long rivers.md"
+    with pytest.raises(InputError, match="name"):
+        clew.change_file(file.file_id, name="a/b")
+
+
+def test_the_same_bytes_at_the_same_time_are_one_file(clew: Clew, slow: SlowEmbedder) -> None:
+    clew.create_kb("more")
+
+    def upload(i: int) -> str:
+        kb = ("notes", "more")[i % 2]
+        return clew.add_file(kb, f"{i}.md", io.BytesIO(RIVERS.encode()))[0].file_id
+
+    with ThreadPoolExecutor(8) as pool:
+        ids = set(pool.map(upload, range(16)))
+    assert len(ids) == 2
+    files = clew.wait(ids, timeout=60)
+    assert {file.status for file in files} == {FileStatus.COMPLETED}
+    assert len({file.kb_id for file in files}) == 2
+    assert set(clew.originals.keys()) == {file.file_key for file in files}
+    assert clew.examine() == []
+
+
+def test_what_does_not_agree_is_found_and_repaired(clew: Clew, slow: SlowEmbedder) -> None:
+    file, lost = add(clew, RIVERS), add(clew, "# Lakes\n\nLake Constance.\n", "lakes.md")
+    clew.originals.delete(lost.file_key)
+    clew.originals.put("nobodys", io.BytesIO(b"x"))
+    clew.index.delete(file.kb_id, file.file_id)
+    clew.records.delete_file(add(clew, "# Seas\n\nThe North Sea.\n", "seas.md").file_id)
+    slow.passages = 0
+    expected = ["missing entries", "missing original", "stale entries", "unknown original", "unknown original"]
+    assert sorted(finding.kind for finding in clew.examine()) == expected
+    assert "2,850" not in found(clew, "How long is the Danube?")
+    repaired = clew.examine(repair=True)
+    assert [finding.kind for finding in repaired if not finding.repaired] == ["missing original"]
+    assert [finding.file_id for finding in clew.examine()] == [lost.file_id]
+    assert "2,850" in found(clew, "How long is the Danube?")
+    assert slow.passages == 0
