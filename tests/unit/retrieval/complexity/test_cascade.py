@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -161,6 +162,15 @@ class TestClassifier:
         assert (decision.mode, decision.source) == ("multi", "fallback")
         assert "0.3 s" in decision.failures["classifier"]
         assert decision.ms["classifier"] >= 250
+
+    def test_many_questions_at_once_wait_no_longer_for_a_hanging_service(self) -> None:
+        with ClassifierServer(Slow(30.0)) as server, ThreadPoolExecutor(16) as pool:
+            classifier = service(server)
+            start = time.monotonic()
+            decisions = list(pool.map(lambda _: decide(UNSURE, settings=SETTINGS, classifier=classifier), range(16)))
+            assert time.monotonic() - start < 16 * 0.3 / 2
+        assert {decision.source for decision in decisions} == {"fallback"}
+        assert max(decision.ms["classifier"] for decision in decisions) < 1500
 
     def test_a_client_that_forgets_its_time_out_is_left_alone(self) -> None:
         class Stuck(Head):
