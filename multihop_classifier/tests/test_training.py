@@ -73,6 +73,7 @@ def test_model_learns_and_says_what_it_reached(trained: Path) -> None:
     assert set(told["test"]["source"]) == {"s0", "s1", "s2", "s3"}
     assert told["reviewed"] < 500
     assert told["version"] == "tiny-unreviewed"
+    assert told["validation"]["all"]["recall"] >= 0.85
     for picture in ("confusion.png", "epochs.png"):
         assert (trained / picture).read_bytes().startswith(b"\x89PNG")
 

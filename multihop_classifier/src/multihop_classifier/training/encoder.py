@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import torch
@@ -31,12 +32,19 @@ class MultiHopModel(nn.Module):
             nn.Dropout(dropout),
             nn.Linear(_WIDTH, 1),
         )
+        self.shift: torch.Tensor
+        self.register_buffer("shift", torch.zeros(()))
 
     def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
         states = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         joined = torch.cat([states[:, 0], features.to(states.dtype)], dim=1)
-        logits: torch.Tensor = self.head(joined).squeeze(1)
+        logits: torch.Tensor = self.head(joined).squeeze(1) + self.shift
         return logits
+
+    def centre(self, threshold: float) -> None:
+        """Shifts the logits so that what had the probability ``threshold`` gets 0.5."""
+        limited = min(max(threshold, 1e-4), 1 - 1e-4)
+        self.shift.fill_(-math.log(limited / (1 - limited)))
 
     def freeze(self, layers: int) -> None:
         """The embeddings and the lower ``layers`` layers stay as they are. Raises RowsError where there are fewer."""
