@@ -163,7 +163,7 @@ def work(clew: Clew, out: TextIO, known: dict[str, str | None], name: str) -> No
     rng = random.Random(name)
     clew.jobs.start()
     for number in range(1_000_000):
-        word = f"w{name.replace('.', 'x')}y{number}"
+        word = f"w{name.replace('.', 'x')}y{number}z"  # the z: no word begins another
 
         def say(what: str, file_id: str, *, done: bool, word: str = word) -> None:
             out.write(json.dumps({"what": what, "word": word, "file_id": file_id, "done": done}) + "\n")

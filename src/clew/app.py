@@ -58,6 +58,7 @@ from clew.types import (
     KnowledgeBase,
     ParentChunk,
     ParsedFile,
+    PassageEdit,
     RetrievalMode,
     Scope,
     Section,
@@ -332,6 +333,46 @@ class Clew:
             self.originals.delete(failed.file_key)
         return restored
 
+    def edit_chunk(self, file_id: str, chunk_id: str, *, text: str | None = None, enabled: bool | None = None) -> File:
+        """Change the text of a parent chunk, or hide it from every search and show it again; what is not given stays.
+
+        The file is hidden until the new text is indexed; its old text is not found from now on. An edit is laid over
+        every later version that still has the passage. Raises NotFoundError for an unknown chunk, InputError for a text
+        that no passage can have, ConflictError while the file is processed.
+        """
+        file, before = self._passage(file_id, chunk_id)
+        if text is not None:
+            text = text.strip()
+            limit = self.settings.for_kb(self.kb(file.kb_id).settings).indexing.parent_tokens
+            if not text or self.embedder.count_tokens(text) > limit:
+                raise InputError(f"A passage needs a text of 1 to {limit:,} tokens; disable it to hide it.")
+        edit = replace(
+            before,
+            text=before.text if text is None else text,
+            enabled=before.enabled if enabled is None else enabled,
+        )
+        return self._edited(file, chunk_id, edit)
+
+    def reset_chunk(self, file_id: str, chunk_id: str) -> File:
+        """Take back what was changed in a parent chunk. Raises as :meth:`edit_chunk`."""
+        file, before = self._passage(file_id, chunk_id)
+        return self._edited(file, chunk_id, PassageEdit(before.section_titles))
+
+    def _passage(self, file_id: str, chunk_id: str) -> tuple[File, PassageEdit]:
+        file = self.file(file_id)
+        self.kb(file.kb_id)  # attachments are not edited
+        for parent in self.records.file_parents(file_id, disabled=True):
+            if parent.chunk_id == chunk_id:
+                return file, file.edits.get(chunk_id, PassageEdit(parent.section_titles))
+        raise NotFoundError(f"{file.name} has no passage {chunk_id!r}.")
+
+    def _edited(self, file: File, chunk_id: str, edit: PassageEdit) -> File:
+        changed = edit.text is not None or not edit.enabled
+        edits = {**file.edits, chunk_id: edit} if changed else {k: e for k, e in file.edits.items() if k != chunk_id}
+        locked = self.records.begin_edit(file.file_id, edits)
+        self.jobs.enqueue(locked)
+        return locked
+
     def change_file(self, file_id: str, *, enabled: bool | None = None, name: str | None = None) -> File:
         """Rename a file, or hide it from every search and show it again. Raises InputError for an impossible name."""
         if name is not None:
@@ -421,9 +462,9 @@ class Clew:
         return self.records.sections(file_id)
 
     def file_parents(self, file_id: str) -> list[ParentChunk]:
-        """Parent chunks of the published version in reading order."""
+        """Parent chunks of the published version in reading order, also disabled ones."""
         self.file(file_id)
-        return self.records.file_parents(file_id)
+        return self.records.file_parents(file_id, disabled=True)
 
     def file_children(self, file_id: str) -> list[ChildChunk]:
         """Child chunks of the published version in reading order."""

@@ -180,6 +180,22 @@ class ParentChunk:
     tokens: int
     page: int | None = None
     page_end: int | None = None
+    enabled: bool = True
+    """False: a person disabled it; it is not read and has no children."""
+    edited: bool = False
+    """A person wrote its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassageEdit:
+    """What a person changed in a parent chunk: its text (None: as it was read), and whether it may be found.
+
+    Laid over what was read at every update, as long as the passage is there. ``section_titles`` say where it stood.
+    """
+
+    section_titles: tuple[str, ...] = ()
+    text: str | None = None
+    enabled: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +255,9 @@ class ChangeReport:
     embeddings_saved: int = 0
     vision_calls_made: int = 0
     vision_calls_saved: int = 0
+    edits_kept: int = 0
+    edits_lost: tuple[PassageEdit, ...] = ()
+    """Edits whose passage is no longer there, so that a person can make them again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +295,8 @@ class File:
     """What of the published version could not be read although the rest was."""
     writing: int = 0
     """The version that is being written, or was written last; each attempt has a number of its own."""
+    edits: Mapping[str, PassageEdit] = field(default_factory=dict)
+    """What people changed in its passages, by id of the parent chunk."""
     changes: ChangeReport | None = None
     """What the published version changed; None for a first version."""
     summary_status: SummaryStatus = SummaryStatus.OFF

@@ -30,6 +30,7 @@ from clew.types import (
     FileStatus,
     KnowledgeBase,
     ParentChunk,
+    PassageEdit,
     Section,
 )
 from fakes.clew_content import FakeContent, FakeHit, answer_text, digest, read_content, trace_of, words_of
@@ -177,6 +178,20 @@ class FakeClew:
 
     def cancel_file(self, file_id: str) -> File:
         raise ConflictError(f"'{self.file(file_id).name}' is not being processed.")
+
+    def edit_chunk(self, file_id: str, chunk_id: str, *, text: str | None = None, enabled: bool | None = None) -> File:
+        stored = self._stored(file_id)
+        for number, parent in enumerate(stored.content.parents):
+            if parent.chunk_id == chunk_id:
+                edit = PassageEdit(parent.section_titles, text, enabled is not False)
+                edited = replace(parent, text=text or parent.text, enabled=edit.enabled, edited=text is not None)
+                stored.content.parents[number] = edited
+                stored.file = replace(stored.file, edits={chunk_id: edit})
+                return stored.file
+        raise NotFoundError(f"There is no passage '{chunk_id}'.")
+
+    def reset_chunk(self, file_id: str, chunk_id: str) -> File:
+        return self.edit_chunk(file_id, chunk_id)
 
     def change_file(self, file_id: str, *, enabled: bool | None = None, name: str | None = None) -> File:
         given = {"enabled": enabled, "name": name}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from clew.app import Clew
-from clew.errors import ConflictError, InputError
+from clew.errors import ConflictError, InputError, NotFoundError
 from clew.models.base import Embedder
 from clew.types import ChangeReport, File, FileStatus, FloatArray
 
@@ -230,3 +230,71 @@ def test_what_does_not_agree_is_found_and_repaired(clew: Clew, slow: SlowEmbedde
     assert [finding.file_id for finding in clew.examine()] == [lost.file_id]
     assert "2,850" in found(clew, "How long is the Danube?")
     assert slow.passages == 0
+
+
+def passage(clew: Clew, file: File, text: str) -> str:
+    """The id of the parent chunk that holds ``text``."""
+    return next(parent.chunk_id for parent in clew.file_parents(file.file_id) if text in parent.text)
+
+
+def test_an_edited_passage_is_found_under_its_new_text_only(clew: Clew, slow: SlowEmbedder) -> None:
+    file = add(clew, RIVERS)
+    danube = passage(clew, file, "2,850")
+    slow.passages = 0
+    slow.go_on.clear()
+    clew.edit_chunk(file.file_id, danube, text="The Danube is 2,857 kilometres long.\n\nIt ends in the Black Sea.")
+    assert "2,850" not in found(clew, "How long is the Danube? Black Forest, 2,850")
+    slow.go_on.set()
+    edited = clew.wait([file.file_id], timeout=60)[0]
+    assert slow.passages == 1
+    assert "2,857" in found(clew, "How long is the Danube?")
+    assert "Black Sea" in found(clew, "Where does the Danube end?")
+    assert "2,850" not in found(clew, "How long is the Danube? Black Forest, 2,850")
+    everything = [*clew.file_parents(file.file_id), *clew.file_children(file.file_id)]
+    assert not any("2,850" in chunk.text for chunk in everything)
+    agree(clew, edited)
+    clew.reset_chunk(file.file_id, danube)
+    clew.wait([file.file_id], timeout=60)
+    assert "2,850" in found(clew, "How long is the Danube?")
+    assert "Black Sea" not in found(clew, "Where does the Danube end?")
+
+
+def test_a_disabled_passage_is_not_found_and_not_read_beside_another(clew: Clew, slow: SlowEmbedder) -> None:
+    file = add(clew, RIVERS)
+    clew.edit_chunk(file.file_id, passage(clew, file, "Rotterdam"), enabled=False)
+    clew.wait([file.file_id], timeout=60)
+    assert "Rotterdam" not in found(clew, "Where does the Rhine end, at Rotterdam?")
+    evidence = clew.search("Where does the Rhine end, at Rotterdam?", kbs=["notes"]).evidence
+    assert not any("Rotterdam" in passage.text for passage in evidence)
+    hidden = [parent for parent in clew.file_parents(file.file_id) if not parent.enabled]
+    assert ["Rotterdam" in parent.text for parent in hidden] == [True]
+    clew.edit_chunk(file.file_id, hidden[0].chunk_id, enabled=True)
+    clew.wait([file.file_id], timeout=60)
+    assert "Rotterdam" in found(clew, "Where does the Rhine end?")
+
+
+def test_edits_survive_an_update_or_are_reported(clew: Clew, slow: SlowEmbedder) -> None:
+    file = add(clew, RIVERS)
+    for old, new in (("2,850", "The Danube is 2,857 kilometres long."), ("Dresden", "The Elbe passes Magdeburg.")):
+        clew.edit_chunk(file.file_id, passage(clew, clew.file(file.file_id), old), text=new)
+        clew.wait([file.file_id], timeout=60)
+    updated = update(clew, file.file_id, RIVERS.replace("Dresden", "Wittenberg"))
+    assert updated.changes is not None
+    assert updated.changes.edits_kept == 1
+    assert [(e.section_titles, e.text) for e in updated.changes.edits_lost] == [
+        (("Rivers", "The Elbe"), "The Elbe passes Magdeburg.")
+    ]
+    assert [edit.text for edit in updated.edits.values()] == ["The Danube is 2,857 kilometres long."]
+    assert "2,857" in found(clew, "How long is the Danube?")
+    assert "Wittenberg" in found(clew, "Where does the Elbe flow?")
+    assert "Magdeburg" not in found(clew, "Where does the Elbe flow?")
+
+
+def test_impossible_edits_are_refused(clew: Clew, slow: SlowEmbedder) -> None:
+    file = add(clew, RIVERS)
+    danube = passage(clew, file, "2,850")
+    for text in ("  ", "word " * 2000):
+        with pytest.raises(InputError, match="tokens"):
+            clew.edit_chunk(file.file_id, danube, text=text)
+    with pytest.raises(NotFoundError, match="no passage"):
+        clew.edit_chunk(file.file_id, "none", text="x")

@@ -81,6 +81,21 @@ class KnowledgeBaseChange(_In):
     settings: dict[str, Any] | None = None
 
 
+class PassageEdit(_Out):
+    """What a person changed in a passage."""
+
+    section_titles: list[str]
+    text: str | None = Field(description="null: as it was read")
+    enabled: bool
+
+
+class PassageChange(_In):
+    """What is given is changed."""
+
+    text: str | None = None
+    enabled: bool | None = Field(None, description="A disabled passage is hidden from every search.")
+
+
 class ChangeReport(_Out):
     """What an update changed, and what of the previous version did not have to be made again."""
 
@@ -92,6 +107,8 @@ class ChangeReport(_Out):
     embeddings_saved: int = Field(description="Vectors that were known already.")
     vision_calls_made: int
     vision_calls_saved: int
+    edits_kept: int = Field(description="Edited or disabled passages that are still there.")
+    edits_lost: list[PassageEdit] = Field(description="Edits whose passage is gone.")
 
 
 class FileChange(_In):
@@ -192,6 +209,8 @@ class ParentChunk(_Out):
     tokens: int
     page: int | None
     page_end: int | None
+    enabled: bool = Field(description="False: a person hid it from every search.")
+    edited: bool = Field(description="A person wrote its text.")
 
 
 class ChildChunk(_Out):

@@ -16,6 +16,7 @@ from clew.config import Settings
 from clew.errors import ClewError, EmptyFileError, NotFoundError
 from clew.indexing.changes import compare_blocks
 from clew.indexing.chunking import chunk_file
+from clew.indexing.editing import apply_edits
 from clew.indexing.embedding import EmbeddingReport, embed_children, index_entries
 from clew.indexing.granularity import embed_granularities
 from clew.indexing.graph import chunk_names
@@ -42,24 +43,28 @@ class IndexingPipeline:
     settings: Settings
 
     def stage(self, file_id: str, version: int, progress: Progress) -> Mapping[str, int]:
-        """Parse the file's current original, chunk it and write the rows of this version.
+        """Parse the file's current original, chunk it and write the rows of this version. Where the published version
+        was made of the same original (an edit), what was read for it serves again.
 
         Returns how many blocks, sections, parents and children there are. Raises FileFailedError.
         """
         file = self.records.get_file(file_id)
         settings = self._settings_of(file)
         progress("parse", 0.0)
+        parsed = self.records.parsed(file_id) or self._parsed(file, settings, progress)
+        progress("chunk", _PARSED)
+        counts = self.stage_parsed(file, version, parsed)
+        progress("embed", _STAGED)
+        return counts
+
+    def _parsed(self, file: File, settings: Settings, progress: Progress) -> ParsedFile:
         with self.originals.local_path(file.file_key) as path:
-            parsed = parse_within(
+            return parse_within(
                 path,
                 file.name,
                 settings.indexing,
                 on_page=lambda done, total: progress("recognise", _PARSED * done / total),
             )
-        progress("chunk", _PARSED)
-        counts = self.stage_parsed(file, version, parsed)
-        progress("embed", _STAGED)
-        return counts
 
     def stage_parsed(self, file: File, version: int, parsed: ParsedFile) -> Mapping[str, int]:
         """Chunk what was parsed (with sections) and write the rows of this version."""
@@ -75,7 +80,18 @@ class IndexingPipeline:
         )
         if not children:
             raise EmptyFileError(f"{file.name}: no text was found in it, so there is nothing to search.")
-        self.records.stage(file.file_id, version, parsed, parents, children)
+        edits = {parent.chunk_id: file.edits[parent.chunk_id] for parent in parents if parent.chunk_id in file.edits}
+        if edits:
+            parents, children = apply_edits(
+                parents,
+                children,
+                edits,
+                count_tokens=self.embedder.count_tokens,
+                token_offsets=self.embedder.token_offsets,
+                child_tokens=settings.indexing.child_tokens,
+                overlap_tokens=settings.indexing.overlap_tokens,
+            )
+        self.records.stage(file.file_id, version, parsed, parents, children, edits)
         self.records.stage_names(file.file_id, version, chunk_names(children, parsed.title))
         return {
             "blocks": len(parsed.blocks),
@@ -146,14 +162,21 @@ class IndexingPipeline:
         if file.version in (0, version):  # the first one, or published before a crash
             return None
         blocks, sections = self.records.blocks, self.records.sections
-        old, new = file.version, version
         compared = compare_blocks(
-            blocks(file.file_id, old),
-            sections(file.file_id, version=old),
-            blocks(file.file_id, new),
-            sections(file.file_id, version=new),
+            blocks(file.file_id, file.version),
+            sections(file.file_id, version=file.version),
+            blocks(file.file_id, version),
+            sections(file.file_id, version=version),
         )
-        return replace(compared, embeddings_made=embedded.encoded, embeddings_saved=embedded.reused)
+        there = {p.chunk_id for p in self.records.file_parents(file.file_id, version=version, disabled=True)}
+        lost = tuple(edit for chunk_id, edit in file.edits.items() if chunk_id not in there)
+        return replace(
+            compared,
+            embeddings_made=embedded.encoded,
+            embeddings_saved=embedded.reused,
+            edits_kept=len(file.edits) - len(lost),
+            edits_lost=lost,
+        )
 
     def _settings_of(self, file: File) -> Settings:
         return self.settings.for_kb(self.records.get_kb(file.kb_id).settings)

@@ -28,6 +28,7 @@ from clew.types import (
     KnowledgeBase,
     ParentChunk,
     ParsedFile,
+    PassageEdit,
     Representation,
     Section,
     SummarySource,
@@ -123,6 +124,11 @@ class FileRecords(Protocol):
         NotFoundError where the KB has no such file."""
         ...
 
+    def begin_edit(self, file_id: str, edits: Mapping[str, PassageEdit]) -> File:
+        """Take the lock of a completed file to lay other edits over what was read: as ``begin_update``, with the same
+        original. Raises ConflictError where the file is processing or failed, NotFoundError."""
+        ...
+
     def set_progress(self, file_id: str, version: int, stage: str, progress: float) -> bool:
         """``progress`` from 0 to 1. False, and nothing happens, where this version is not being written."""
         ...
@@ -191,14 +197,21 @@ class ChunkRecords(Protocol):
         parsed: ParsedFile,
         parents: Sequence[ParentChunk],
         children: Sequence[ChildChunk],
+        edits: Mapping[str, PassageEdit] | None = None,
     ) -> None:
-        """Write all rows of an unpublished version, replacing what an interrupted attempt left of it; also the
-        file's title, language, pages, counts and warnings, which become visible with the publish. One transaction.
+        """Write all rows of an unpublished version, replacing what an interrupted attempt left of it; also the file's
+        title, language, pages, counts and warnings, and those of its edits that the chunks have, which become visible
+        with the publish. One transaction.
         Raises NotFoundError for an unknown file, ConflictError for a version that is not being written."""
         ...
 
     def blocks(self, file_id: str, version: int | None = None) -> list[Block]:
         """In reading order; ``version`` None is the published one."""
+        ...
+
+    def parsed(self, file_id: str) -> ParsedFile | None:
+        """What was read for the published version; None where there is none, or it was made of another original than
+        the file has now."""
         ...
 
     def sections(self, file_id: str, *, prefix: str = "", version: int | None = None) -> list[Section]:
@@ -222,8 +235,10 @@ class ChunkRecords(Protocol):
         prefix: str = "",
         first: int = 0,
         last: int | None = None,
+        disabled: bool = False,
     ) -> list[ParentChunk]:
-        """Parents of a file in reading order, by section prefix and by ordinal range (both ends included)."""
+        """Parents of a file in reading order, by section prefix and by ordinal range (both ends included); those that
+        a person disabled only where they are asked for."""
         ...
 
     def file_children(self, file_id: str, *, version: int | None = None) -> list[ChildChunk]:

@@ -235,7 +235,7 @@ class Tools:
         file = self._file(file_id, kb)
         sections = self.clew.sections(file.file_id)
         titles = section_at(sections, section_path).titles if section_path else ()
-        own = [p for p in self.clew.file_parents(file.file_id) if p.section_path == section_path]
+        own = [p for p in self.clew.file_parents(file.file_id) if p.section_path == section_path and p.enabled]
         entries = [*section_lines(sections, section_path), *passage_texts(own)]
         head = " > ".join([file.name, *titles]) + ":"
         return paged(head, entries, page, max_tokens=max_tokens, count_tokens=self._count, what="entries")

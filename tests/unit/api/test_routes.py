@@ -258,6 +258,18 @@ def test_a_file_is_renamed_disabled_updated_and_restored(client: TestClient, kb_
     assert client.post(f"{path}/restore").json()["status"] == "completed"
 
 
+def test_a_passage_is_edited_disabled_and_reset(client: TestClient, kb_id: str) -> None:
+    path = f"/api/v1/files/{_upload(client, kb_id)['file_id']}/chunks"
+    first = client.get(path).json()["items"][0]["parent"]
+    assert (first["enabled"], first["edited"]) == (True, False)
+    assert client.patch(f"{path}/{first['chunk_id']}", json={"text": "New."}).status_code == 200
+    assert client.get(path).json()["items"][0]["parent"]["edited"] is True
+    assert client.patch(f"{path}/{first['chunk_id']}", json={"enabled": False}).status_code == 200
+    assert client.get(path).json()["items"][0]["parent"]["enabled"] is False
+    assert client.delete(f"{path}/{first['chunk_id']}/edit").status_code == 200
+    assert client.patch(f"{path}/none", json={"text": "x"}).status_code == 404
+
+
 def test_the_deep_doctor_finds_and_repairs(client: TestClient) -> None:
     assert client.get("/api/v1/doctor/deep").json()[0]["repaired"] is False
     assert client.post("/api/v1/doctor/repair").json()[0]["repaired"] is True

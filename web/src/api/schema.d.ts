@@ -413,6 +413,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/files/{file_id}/chunks/{chunk_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Edit Chunk
+         * @description Change the text of a parent chunk, or disable it; the file is processed again, without reading it anew.
+         */
+        patch: operations["edit_chunk"];
+        trace?: never;
+    };
+    "/api/v1/files/{file_id}/chunks/{chunk_id}/edit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Reset Chunk
+         * @description Take back what was changed in a parent chunk.
+         */
+        delete: operations["reset_chunk"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/files/{file_id}/content": {
         parameters: {
             query?: never;
@@ -885,6 +925,16 @@ export interface components {
              * @description Blocks whose content stayed, wherever they stand now.
              */
             blocks_reused: number;
+            /**
+             * Edits Kept
+             * @description Edited or disabled passages that are still there.
+             */
+            edits_kept: number;
+            /**
+             * Edits Lost
+             * @description Edits whose passage is gone.
+             */
+            edits_lost: components["schemas"]["PassageEdit"][];
             /**
              * Embeddings Made
              * @description Passages that the encoder read for this update.
@@ -1826,6 +1876,16 @@ export interface components {
         ParentChunk: {
             /** Chunk Id */
             chunk_id: string;
+            /**
+             * Edited
+             * @description A person wrote its text.
+             */
+            edited: boolean;
+            /**
+             * Enabled
+             * @description False: a person hid it from every search.
+             */
+            enabled: boolean;
             /** Ordinal */
             ordinal: number;
             /** Page */
@@ -1849,6 +1909,34 @@ export interface components {
             /** Children */
             children: components["schemas"]["ChildChunk"][];
             parent: components["schemas"]["ParentChunk"];
+        };
+        /**
+         * PassageChange
+         * @description What is given is changed.
+         */
+        PassageChange: {
+            /**
+             * Enabled
+             * @description A disabled passage is hidden from every search.
+             */
+            enabled?: boolean | null;
+            /** Text */
+            text?: string | null;
+        };
+        /**
+         * PassageEdit
+         * @description What a person changed in a passage.
+         */
+        PassageEdit: {
+            /** Enabled */
+            enabled: boolean;
+            /** Section Titles */
+            section_titles: string[];
+            /**
+             * Text
+             * @description null: as it was read
+             */
+            text: string | null;
         };
         /** PassagePage */
         PassagePage: {
@@ -3159,6 +3247,74 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PassagePage"];
+                };
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    edit_chunk: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                file_id: string;
+                chunk_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PassageChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["File"];
+                };
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reset_chunk: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                file_id: string;
+                chunk_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["File"];
                 };
             };
             /** @description What went wrong, as problem details. */

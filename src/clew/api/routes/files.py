@@ -134,6 +134,18 @@ def sections(file_id: str, clew: ClewDep) -> list[schemas.Section]:
     return [schemas.Section.model_validate(section) for section in clew.sections(file_id)]
 
 
+@router.patch("/files/{file_id}/chunks/{chunk_id}")
+def edit_chunk(file_id: str, chunk_id: str, change: schemas.PassageChange, clew: ClewDep) -> schemas.File:
+    """Change the text of a parent chunk, or disable it; the file is processed again, without reading it anew."""
+    return schemas.File.model_validate(clew.edit_chunk(file_id, chunk_id, text=change.text, enabled=change.enabled))
+
+
+@router.delete("/files/{file_id}/chunks/{chunk_id}/edit")
+def reset_chunk(file_id: str, chunk_id: str, clew: ClewDep) -> schemas.File:
+    """Take back what was changed in a parent chunk."""
+    return schemas.File.model_validate(clew.reset_chunk(file_id, chunk_id))
+
+
 @router.get("/files/{file_id}/chunks")
 def chunks(file_id: str, clew: ClewDep, offset: Offset = 0, limit: Limit = 100) -> schemas.PassagePage:
     """Parent chunks in reading order, each with the child chunks that are searched."""

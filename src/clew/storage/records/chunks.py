@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Connection, FromClause, Select, bindparam, delete, insert, select
+from sqlalchemy import Column, ColumnElement, Connection, FromClause, Select, bindparam, delete, insert, select, text
 
 from clew.errors import ConflictError, NotFoundError
 from clew.storage.records.database import Database, in_groups, insert_rows
@@ -19,6 +20,7 @@ from clew.types import (
     FileStatus,
     ParentChunk,
     ParsedFile,
+    PassageEdit,
     Region,
     Section,
 )
@@ -39,6 +41,7 @@ class SqlChunks:
         parsed: ParsedFile,
         parents: Sequence[ParentChunk],
         children: Sequence[ChildChunk],
+        edits: Mapping[str, PassageEdit] | None = None,
     ) -> None:
         key = {"file_id": file_id, "version": version}
         rows = {
@@ -48,12 +51,33 @@ class SqlChunks:
             "children": [key | _child_row(child) for child in children],
         }
         with self._db.write() as connection:
-            _begin_version(connection, file_id, version, parsed, {name: len(found) for name, found in rows.items()})
+            counts = {name: len(found) for name, found in rows.items()}
+            _begin_version(connection, file_id, version, parsed, counts, edits or {})
             for name, found in rows.items():
                 insert_rows(connection, insert(_TABLES[name]), found)
 
     def blocks(self, file_id: str, version: int | None = None) -> list[Block]:
         return [_block(*row) for row in self._of_file(_BLOCK, file_id, version, order=blocks.c.ordinal)]
+
+    def parsed(self, file_id: str) -> ParsedFile | None:
+        query = (
+            select(file_versions, files.c.file_key.label("wanted"))
+            .join(files, (files.c.file_id == file_versions.c.file_id) & (files.c.version == file_versions.c.version))
+            .where(files.c.file_id == file_id)
+        )
+        with self._db.read() as connection:
+            row = connection.execute(query).mappings().one_or_none()
+        if row is None or row["file_key"] != row["wanted"]:
+            return None
+        return ParsedFile(
+            row["title"],
+            row["language"],
+            row["media_type"],
+            row["pages"],
+            tuple(self.blocks(file_id, row["version"])),
+            tuple(self.sections(file_id, version=row["version"])),
+            tuple(row["warnings"]),
+        )
 
     def sections(self, file_id: str, *, prefix: str = "", version: int | None = None) -> list[Section]:
         rows = self._of_file(_SECTION, file_id, version, *_below(sections.c.path, prefix), order=sections.c.path)
@@ -73,8 +97,11 @@ class SqlChunks:
         prefix: str = "",
         first: int = 0,
         last: int | None = None,
+        disabled: bool = False,
     ) -> list[ParentChunk]:
         conditions = [*_below(parents.c.section_path, prefix), parents.c.ordinal >= first]
+        if not disabled:
+            conditions.append(parents.c.enabled)
         if last is not None:
             conditions.append(parents.c.ordinal <= last)
         rows = self._of_file(_PARENT, file_id, version, *conditions, order=parents.c.ordinal)
@@ -119,6 +146,7 @@ _PARENT = [
     parents.c[name]
     for name in (
         "chunk_id", "file_id", "ordinal", "section_path", "section_titles", "text", "tokens", "page", "page_end",
+        "enabled", "edited",
     )
 ]  # fmt: skip
 _CHILD = [
@@ -153,7 +181,7 @@ def _searchable(columns: _Columns) -> Select[Any]:
     return _published(chunks, found).where(files.c.status == FileStatus.COMPLETED.value, files.c.enabled)
 
 
-_FIND_PARENTS = _searchable(_PARENT)
+_FIND_PARENTS = _searchable(_PARENT).where(text("found.enabled"))
 _FIND_CHILDREN = _searchable(_CHILD)
 
 
@@ -165,7 +193,12 @@ def _below(column: ColumnElement[str], prefix: str) -> list[ColumnElement[bool]]
 
 
 def _begin_version(
-    connection: Connection, file_id: str, version: int, parsed: ParsedFile, counts: dict[str, int]
+    connection: Connection,
+    file_id: str,
+    version: int,
+    parsed: ParsedFile,
+    counts: dict[str, int],
+    edits: Mapping[str, PassageEdit],
 ) -> None:
     """Drop what an interrupted attempt left of the version and write its own row."""
     file = connection.execute(select(files).where(files.c.file_id == file_id)).mappings().one_or_none()
@@ -186,8 +219,24 @@ def _begin_version(
         "pages": parsed.pages,
         "counts": counts,
         "warnings": list(parsed.warnings),
+        "edits": edits_row(edits),
     }
     connection.execute(insert(file_versions), row)
+
+
+def edits_row(edits: Mapping[str, PassageEdit]) -> dict[str, Any] | None:
+    """Edits as JSON."""
+    return {chunk_id: asdict(edit) for chunk_id, edit in edits.items()} or None
+
+
+def edits_of(value: dict[str, Any] | None) -> dict[str, PassageEdit]:
+    """The opposite of :func:`edits_row`."""
+    return {chunk_id: edit_of(edit) for chunk_id, edit in (value or {}).items()}
+
+
+def edit_of(value: dict[str, Any]) -> PassageEdit:
+    """One edit from its JSON."""
+    return PassageEdit(tuple(value["section_titles"]), value["text"], value["enabled"])
 
 
 def _box_row(box: BBox) -> list[float]:
@@ -278,6 +327,8 @@ def _parent_row(parent: ParentChunk) -> dict[str, Any]:
         "tokens": parent.tokens,
         "page": parent.page,
         "page_end": parent.page_end,
+        "enabled": parent.enabled,
+        "edited": parent.edited,
     }
 
 

@@ -12,13 +12,14 @@ from sqlalchemy.exc import IntegrityError
 
 from clew.errors import ConflictError, NotFoundError, StorageBusyError
 from clew.storage.base import NewFile
+from clew.storage.records.chunks import edit_of, edits_of, edits_row
 from clew.storage.records.database import Database
 from clew.storage.records.summaries import summaries_begun
 from clew.storage.records.tables import HIDDEN, file_versions, files, kbs
 from clew.storage.records.values import now
-from clew.types import ChangeReport, File, FileStatus, SummaryStatus
+from clew.types import ChangeReport, File, FileStatus, PassageEdit, SummaryStatus
 
-_UPLOADED = ("name", "media_type", "size", "file_key", "content_hash")
+_UPLOADED = ("name", "media_type", "size", "file_key", "content_hash", "edits")
 _READ = ("title", "language", "pages", "counts", "warnings", "changes")
 
 
@@ -130,6 +131,23 @@ class SqlFiles:
             raise _missing(new.file_id)
         raise ConflictError(f"{current['name']} is being processed; update it when that is done")
 
+    def begin_edit(self, file_id: str, edits: Mapping[str, PassageEdit]) -> File:
+        changes = {
+            "status": FileStatus.PROCESSING.value,
+            "writing": files.c.writing + 1,
+            "updated_at": now(),
+            "stage": "",
+            "progress": 0.0,
+            "edits": edits_row(edits),
+        }
+        lock = update(files).where(files.c.file_id == file_id, files.c.status == FileStatus.COMPLETED.value)
+        with self._db.write() as connection:
+            locked = connection.execute(lock.values(changes).returning(files)).mappings().one_or_none()
+            if locked is not None:
+                return _file(locked)
+            current = _existing(connection, file_id)
+        raise ConflictError(f"{current['name']} is {current['status']}; edit it when it is completed")
+
     def set_progress(self, file_id: str, version: int, stage: str, progress: float) -> bool:
         with self._db.write() as connection:
             changed = connection.execute(
@@ -150,7 +168,7 @@ class SqlFiles:
             current = _existing(connection, file_id)
             if current["version"] == version:
                 return _file(current)
-            read = {name: staged[name] for name in _READ} | {"changes": _changes_row(changes)}
+            read = {name: staged[name] for name in (*_READ, "edits")} | {"changes": _changes_row(changes)}
             published = (
                 connection.execute(
                     update(files)
@@ -323,6 +341,12 @@ def _changes_row(changes: ChangeReport | None) -> dict[str, Any] | None:
     return None if changes is None else asdict(changes)
 
 
+def _changes(value: dict[str, Any] | None) -> ChangeReport | None:
+    if value is None:
+        return None
+    return ChangeReport(**value | {"edits_lost": tuple(edit_of(edit) for edit in value.get("edits_lost", ()))})
+
+
 def _file(row: RowMapping) -> File:
     return File(
         file_id=row["file_id"],
@@ -348,7 +372,8 @@ def _file(row: RowMapping) -> File:
         counts=row["counts"],
         warnings=tuple(row["warnings"]),
         writing=row["writing"],
-        changes=None if row["changes"] is None else ChangeReport(**row["changes"]),
+        edits=edits_of(row["edits"]),
+        changes=_changes(row["changes"]),
         summary_status=SummaryStatus(row["summary_status"]),
         summary_done=row["summary_done"],
         summary_total=row["summary_total"],

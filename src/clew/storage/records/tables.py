@@ -37,7 +37,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from clew.storage.records.values import storable_text
 
-HEAD = "0005"
+HEAD = "0006"
 """The schema revision that these tables describe: the newest file in ``migrations/versions``."""
 
 HIDDEN = "(status <> 'completed' OR NOT enabled)"
@@ -126,6 +126,7 @@ files = Table(
     Column("counts", JSON(), nullable=False, default=dict),
     Column("warnings", JSON(), nullable=False, default=list),
     _optional_json("changes"),
+    _optional_json("edits"),
     Column("summary_status", Characters(), nullable=False, server_default="off"),
     Column("summary_done", Integer(), nullable=False, server_default="0"),
     Column("summary_total", Integer(), nullable=False, server_default="0"),
@@ -164,6 +165,7 @@ file_versions = Table(
     Column("counts", JSON(), nullable=False),
     Column("warnings", JSON(), nullable=False),
     _optional_json("changes"),
+    _optional_json("edits"),
     PrimaryKeyConstraint("file_id", "version"),
 )
 
@@ -225,6 +227,8 @@ parents = Table(
     Column("tokens", Integer(), nullable=False),
     Column("page", Integer(), nullable=True),
     Column("page_end", Integer(), nullable=True),
+    Column("enabled", Boolean(), nullable=False, server_default=text("true")),
+    Column("edited", Boolean(), nullable=False, server_default=text("false")),
     Index("ix_parents_file_id_version_ordinal", "file_id", "version", "ordinal", unique=True),
     *_version_keys("chunk_id", "file_id", "version"),
 )
