@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from clew.answering.answer import Answerer
 from clew.answering.runs import AnswerRuns, stored_events
+from clew.answering.small_talk import small_talk
 from clew.config import ChatSettings, RerankerSettings, Settings, default_data_folder, load_settings, merged
 from clew.errors import ClewError, ConflictError, InputError, NotFoundError, SettingsError
 from clew.indexing.arrivals import Arrivals
@@ -799,7 +800,9 @@ class Clew:
         return RetrievalRequest(question, searched, scope, mode)
 
     def _answer(self, request: RetrievalRequest, conversation_id: str) -> Iterator[AnswerEvent]:
-        yield from self.answerer.answer(self._with_attachments(request, conversation_id, {}))
+        if small_talk(request.question, request.history) is None:
+            request = self._with_attachments(request, conversation_id, {})
+        yield from self.answerer.answer(request)
 
     def _with_attachments(
         self, request: RetrievalRequest, conversation_id: str | None, overlay: Mapping[str, Any]

@@ -25,6 +25,7 @@ StopReason = Literal[
     "no_new_chunks",
     "token_budget",
     "planner_failed",
+    "not_needed",
 ]
 
 

@@ -16,12 +16,13 @@ from clew.answering.prompts import (
     unread_note,
 )
 from clew.answering.quoting import Quote, best_quotes
+from clew.answering.small_talk import SmallTalk, small_talk, small_talk_messages, small_talk_reply
 from clew.config import Settings
-from clew.models.base import ChatModel
+from clew.models.base import ChatMessage, ChatModel
 from clew.retrieval.context import u_shaped
 from clew.retrieval.pipeline import RetrievalRequest, RetrievalResult, Retriever
 from clew.text.language import detect_language
-from clew.trace import to_json
+from clew.trace import RetrievalTrace, to_json
 from clew.types import AnswerEvent, Citation, Evidence, TokenUsage
 
 
@@ -38,8 +39,12 @@ class Answerer:
 
         Raises what retrieval and the chat model raise; closing the iterator closes the model's stream.
         """
-        result = yield from self.retriever.stream(request)
         language = detect_language(request.question)
+        kind = small_talk(request.question, request.history)
+        if kind is not None:
+            yield from self._without_retrieval(kind, request, language)
+            return
+        result = yield from self.retriever.stream(request)
         usage = result.trace.usage
         if not result.evidence:
             yield _sources([])
@@ -55,6 +60,25 @@ class Answerer:
             yield _delta(f"\n\n{notice}")
             yield AnswerEvent("notice", {"text": notice, "reason": result.trace.uncertain_reason})
         yield AnswerEvent("usage", {"tokens": to_json(usage), "retrieval_trace": to_json(result.trace)})
+
+    def _without_retrieval(
+        self, kind: SmallTalk, request: RetrievalRequest, language: Language
+    ) -> Iterator[AnswerEvent]:
+        """A reply to small talk, as the events of an answer for which nothing was looked up."""
+        question = request.question.strip()
+        trace = RetrievalTrace(question, question, stop_reason="not_needed")
+        plan = {"mode": None, "source": kind, "confidence": 1.0, "kind": None, "rewritten": question}
+        yield AnswerEvent("retrieval_plan", plan)
+        done = {"rounds": 0, "chunks": 0, "stop_reason": trace.stop_reason, "uncertain": False}
+        yield AnswerEvent("retrieval_done", done | {"uncertain_reason": "", "ms": 0.0})
+        yield _sources([])
+        usage = trace.usage
+        if self.chat is None:
+            yield _delta(small_talk_reply(kind, question, request.history, language))
+        else:
+            messages = small_talk_messages(question, request.history, language)
+            usage = usage + (yield from self._streamed(self.chat, messages, ()))
+        yield AnswerEvent("usage", {"tokens": to_json(usage), "retrieval_trace": to_json(trace)})
 
     def limited(self, max_tokens: int | None, temperature: float | None) -> Answerer:
         """The same with other limits of the chat model where they are given."""
@@ -88,10 +112,17 @@ class Answerer:
         self, chat: ChatModel, result: RetrievalResult, language: Language
     ) -> Generator[AnswerEvent, None, TokenUsage]:
         yield _sources(citations_of(result.evidence), result.evidence)
-        marks = CitationFilter(e.number for e in result.evidence)
+        messages = answer_messages(result.trace.rewritten, u_shaped(result.evidence), language)
+        return (yield from self._streamed(chat, messages, [e.number for e in result.evidence]))
+
+    def _streamed(
+        self, chat: ChatModel, messages: Sequence[ChatMessage], numbers: Sequence[int]
+    ) -> Generator[AnswerEvent, None, TokenUsage]:
+        """What the chat model writes, without citations of anything but ``numbers``."""
+        marks = CitationFilter(numbers)
         usage = TokenUsage(calls=1)
         stream = chat.stream(
-            answer_messages(result.trace.rewritten, u_shaped(result.evidence), language),
+            messages,
             temperature=self.settings.models.chat.temperature,
             max_tokens=self.settings.answer.max_tokens,
             timeout=self.settings.models.chat.timeout,

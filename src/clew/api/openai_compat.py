@@ -21,6 +21,7 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 
 from clew.api import schemas
@@ -161,6 +162,8 @@ class _Route(APIRoute):
                 first = error.errors()[0]
                 path = ".".join(str(part) for part in first["loc"] if part != "body")
                 return JSONResponse(_error(f"{path}: {first['msg']}", 400, param=path), 400)
+            except HTTPException as error:  # a body that is no JSON
+                return JSONResponse(_error(str(error.detail), error.status_code), error.status_code)
             except ClewError as error:
                 status = status_of(error)
                 if status >= 500:

@@ -60,7 +60,8 @@ def print_answer(events: Iterable[tuple[str, Json]], *, as_json: bool) -> bool:
         if as_json:
             print(json.dumps({"event": name, **data}, ensure_ascii=False), flush=True)
         elif name == "retrieval_plan":
-            _errors.print(f"{data['mode']} ({data['source']}, {data['confidence']:.2f})", style="dim")
+            mode = data["mode"] or "nothing is looked up"
+            _errors.print(f"{mode} ({data['source']}, {data['confidence']:.2f})", style="dim")
         elif name == "retrieval_step":
             why = f": {data['why']}" if data["why"] else ""
             line = f"  round {data['round']}: {data['sub_question']} → {data['new_chunks']} new passages{why}"

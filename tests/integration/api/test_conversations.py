@@ -150,6 +150,25 @@ def test_feedback_is_kept_with_the_answer(client: TestClient, talk: str) -> None
     assert client.put(user, json={"rating": "up"}).status_code == 404
 
 
+def test_small_talk_looks_nothing_up(client: TestClient, talk: str) -> None:
+    attach(client, talk, "depot.txt", b"The code of the depot is 7341.")
+    ask(client, talk, "What is the code of the depot?")
+    body = {"question": "What did I ask?", "conversation_id": talk.rsplit("/", 1)[1]}
+
+    stream = client.post("/api/v1/chat", json=body).text
+    names = [line.removeprefix("event: ") for line in stream.splitlines() if line.startswith("event: ")]
+    answer = client.get(f"{talk}/messages").json()[-1]
+
+    assert names == ["retrieval_plan", "retrieval_done", "sources", "delta", "usage", "done"]
+    assert '"mode":null' in stream
+    assert answer["content"] == "Your last question was: What is the code of the depot?"
+    assert answer["usage"]["citations"] == []
+    assert (answer["usage"]["retrieval_trace"]["stop_reason"], answer["usage"]["retrieval_trace"]["rounds"]) == (
+        "not_needed",
+        [],
+    )
+
+
 def test_deleting_a_conversation_leaves_nothing(client: TestClient, talk: str) -> None:
     file = attach(client, talk, "depot.txt", b"The code of the depot is 7341.")
     ask(client, talk, "What is the code of the depot?")

@@ -151,3 +151,13 @@ def test_a_client_that_goes_away_stops_the_answer(server: ServedClew, client: op
     with httpx.stream("POST", f"{server.url}/v1/chat/completions", json=body, trust_env=False) as response:
         assert next(response.iter_lines()).startswith("data:")
     assert client.models.list().data, "the server goes on"
+
+
+def test_a_greeting_needs_no_look_up(client: openai.OpenAI, chat_model: ScriptedServer) -> None:
+    completion = client.chat.completions.create(model="rivers", messages=[{"role": "user", "content": "Hello!"}])
+
+    assert completion.choices[0].message.content
+    found = completion.model_extra["clew"]
+    assert found["citations"] == []
+    assert found["retrieval_trace"]["stop_reason"] == "not_needed"
+    assert [m["role"] for m in chat_model.chats[-1].messages] == ["system", "user"]

@@ -2153,7 +2153,7 @@ export interface components {
              * @default single
              * @enum {string}
              */
-            stop_reason: "single" | "sufficient" | "max_rounds" | "repeated_question" | "no_new_chunks" | "token_budget" | "planner_failed";
+            stop_reason: "single" | "sufficient" | "max_rounds" | "repeated_question" | "no_new_chunks" | "token_budget" | "planner_failed" | "not_needed";
             /**
              * Uncertain
              * @default false
