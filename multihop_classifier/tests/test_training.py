@@ -56,7 +56,7 @@ def train(folder: Path, rows: Sequence[Row], *options: str) -> Path:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    options = ["--leave-out", "s4", "--masked", "0.2", "--freeze", "1", "--unreviewed"]
+    options = ["--leave-out", "s4", "--masked", "0.2", "--freeze", "1", "--showings", "2", "--unreviewed"]
     return train(tmp_path_factory.mktemp("training"), questions(400, reviewed=320), *options)
 
 
@@ -94,7 +94,7 @@ def test_exported_model_answers_as_the_trained_one_did(trained: Path) -> None:
     lines = [json.loads(line) for line in (trained / "left_out.jsonl").read_text("utf-8").splitlines()]
     for line in lines[:20]:
         served = classifier.predict(line["question"], rows[line["question"]].features).probability
-        assert served == pytest.approx(line["probability"], abs=2e-4)
+        assert served == pytest.approx(line["probability"], abs=5e-3)  # frozen states are kept as float16
 
 
 def test_service_says_that_the_model_is_unreviewed(trained: Path) -> None:
@@ -111,6 +111,25 @@ def test_service_says_that_the_model_is_unreviewed(trained: Path) -> None:
     assert health["metrics"]["test"]["f1"] == report(trained)["test"]["all"]["f1"]
     assert answer["label"] == "multi"
     assert long["truncated"]
+
+
+def test_frozen_and_trained_part_together_are_the_whole_model(tmp_path: Path) -> None:
+    import torch  # noqa: PLC0415 - only with the extra
+
+    from multihop_classifier.training.encoder import load_encoder  # noqa: PLC0415
+    from multihop_classifier.training.reading import StateReader, TokenReader  # noqa: PLC0415
+
+    model, tokenizer = load_encoder(write_tiny_encoder(tmp_path / "encoder"))
+    model.freeze(1)
+    model.eval()
+    texts, features = ["who wrote both and what", "is the", "who"], [[0.1] * 5, [0.9] * 5, [0.0] * 5]
+    states, tokens = StateReader(model, tokenizer, tmp_path / "states.safetensors"), TokenReader(model, tokenizer)
+    with torch.no_grad():
+        whole = tokens.logits(tokens.read(texts), features)
+        assert torch.allclose(states.logits(states.read(texts), features), whole, atol=1e-2)
+        again = StateReader(model, tokenizer, tmp_path / "states.safetensors")
+        assert torch.allclose(again.logits(again.read(texts[:1]), features[:1]), whole[:1], atol=1e-2)
+        assert whole.std() > 0.01
 
 
 @pytest.mark.parametrize(

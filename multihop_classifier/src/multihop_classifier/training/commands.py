@@ -79,8 +79,10 @@ def _add_train(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--rate", type=float, default=5e-5, help="learning rate of the encoder")
     parser.add_argument("--freeze", type=int, default=0, metavar="LAYERS", help="lower layers that stay as they are")
+    parser.add_argument("--states", type=Path, help="file that keeps what frozen layers computed, for further runs")
     parser.add_argument("--restyled", type=float, default=0.5, help="share of questions shown in another manner")
     parser.add_argument("--masked", type=float, default=0.0, help="share of questions with masked names")
+    parser.add_argument("--showings", type=int, default=0, help="epochs after which showings come again (0: never)")
     parser.add_argument("--bfloat16", action="store_true", help="faster where the processor has it")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
@@ -105,6 +107,7 @@ def _train(arguments: argparse.Namespace) -> None:
             cap=arguments.cap,
             left_out_cap=arguments.left_out_cap,
             leave_out=tuple(arguments.leave_out),
+            states=arguments.states,
             weights=not arguments.report_only,
         ),
         Recipe(
@@ -114,6 +117,7 @@ def _train(arguments: argparse.Namespace) -> None:
             freeze=arguments.freeze,
             restyled=arguments.restyled,
             masked=arguments.masked,
+            showings=arguments.showings,
             bfloat16=arguments.bfloat16,
             seed=arguments.seed,
         ),

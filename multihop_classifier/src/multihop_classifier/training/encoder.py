@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -25,6 +26,7 @@ class MultiHopModel(nn.Module):
     def __init__(self, encoder: nn.Module, hidden: int, dropout: float = 0.1) -> None:
         super().__init__()
         self.encoder = encoder
+        self.frozen = 0
         self.head = nn.Sequential(
             nn.Dropout(dropout),
             nn.Linear(hidden + len(FEATURE_NAMES), _WIDTH),
@@ -37,9 +39,16 @@ class MultiHopModel(nn.Module):
 
     def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
         states = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        joined = torch.cat([states[:, 0], features.to(states.dtype)], dim=1)
-        logits: torch.Tensor = self.head(joined).squeeze(1) + self.shift
-        return logits
+        return self._logits(states, features)
+
+    def lower(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        """States (batch × tokens × hidden) after the frozen layers."""
+        states: torch.Tensor = self.encoder.embeddings(input_ids=input_ids)
+        return self._through(self._blocks()[: self.frozen], states, attention_mask)
+
+    def upper(self, states: torch.Tensor, attention_mask: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
+        """The logits from what :meth:`lower` gave."""
+        return self._logits(self._through(self._blocks()[self.frozen :], states, attention_mask), features)
 
     def centre(self, threshold: float) -> None:
         """Shifts the logits so that what had the probability ``threshold`` gets 0.5."""
@@ -48,13 +57,31 @@ class MultiHopModel(nn.Module):
 
     def freeze(self, layers: int) -> None:
         """The embeddings and the lower ``layers`` layers stay as they are. Raises RowsError where there are fewer."""
-        blocks = getattr(getattr(self.encoder, "encoder", None), "layer", None)
-        if blocks is None or layers > len(blocks):
-            found = "no layers that could be frozen" if blocks is None else f"{len(blocks)} layers"
+        blocks = self._blocks()
+        if layers > len(blocks):
+            found = f"{len(blocks)} layers" if len(blocks) else "no layers that could be frozen"
             raise RowsError(f"{layers} layers shall be frozen, but the encoder has {found}.")
         for part in (self.encoder.embeddings, *blocks[:layers]):
             for weight in part.parameters():
                 weight.requires_grad_(False)
+        self.frozen = layers
+
+    def _blocks(self) -> Sequence[nn.Module]:
+        """The layers of an encoder that is built like BERT; none for others."""
+        blocks: Sequence[nn.Module] = getattr(getattr(self.encoder, "encoder", None), "layer", ())
+        return blocks
+
+    def _through(self, blocks: Sequence[nn.Module], states: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        hidden = (1.0 - attention_mask[:, None, None, :].to(states.dtype)) * torch.finfo(states.dtype).min
+        for block in blocks:
+            result = block(states, hidden)
+            states = result[0] if isinstance(result, tuple) else result
+        return states
+
+    def _logits(self, states: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
+        joined = torch.cat([states[:, 0], features.to(states.dtype)], dim=1)
+        logits: torch.Tensor = self.head(joined).squeeze(1) + self.shift
+        return logits
 
 
 def load_encoder(folder: Path) -> tuple[MultiHopModel, QuestionTokenizer]:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import torch
 from torch.nn import functional
 
-from multihop_classifier.model import QuestionTokenizer
 from multihop_classifier.training.encoder import MultiHopModel
 from multihop_classifier.training.measures import measure
+from multihop_classifier.training.reading import Reader
 from multihop_classifier.training.rows import Row, balance
 from multihop_classifier.training.styles import mask_names, restyle
 
@@ -37,6 +37,8 @@ class Recipe:
     """Share of questions that are shown in another manner, newly chosen in each epoch."""
     masked: float = 0.0
     """Share of questions whose names are masked, newly chosen in each epoch."""
+    showings: int = 0
+    """After so many epochs the ways in which questions are shown come again; 0: never."""
     smoothing: float = 0.05
     """Labels are noisy: none is taken for quite certain."""
     bfloat16: bool = False
@@ -55,17 +57,18 @@ class Epoch:
 
 def fit(
     model: MultiHopModel,
-    tokenizer: QuestionTokenizer,
+    reader: Reader,
     train: Sequence[Row],
     validation: Sequence[Row],
     recipe: Recipe,
     told: Callable[[Epoch], None] = lambda epoch: None,
 ) -> list[Epoch]:
-    """Trains ``model`` in place; it ends with the weights of the best epoch. ``told`` hears of every epoch."""
+    """Trains ``model`` in place; it ends with the weights of the best epoch. ``told`` hears of every epoch.
+
+    Layers that shall not change are frozen already; ``reader`` fits to that.
+    """
     torch.manual_seed(recipe.seed)
     chance = random.Random(recipe.seed)
-    if recipe.freeze:
-        model.freeze(recipe.freeze)
     optimizer = torch.optim.AdamW(
         [
             {"params": [p for p in model.encoder.parameters() if p.requires_grad], "lr": recipe.rate},
@@ -81,9 +84,9 @@ def fit(
     best: tuple[float, dict[str, torch.Tensor]] | None = None
     for number in range(1, recipe.epochs + 1):
         started = time.monotonic()
-        texts = [_shown(row, recipe, chance) for row in train]
-        loss = _train_epoch(model, tokenizer, train, texts, weights, recipe, chance, optimizer, schedule)
-        f1 = measure(truth, predict(model, tokenizer, validation, bfloat16=recipe.bfloat16)).f1 or 0.0
+        items = reader.read([_shown(row, recipe, number) for row in train])
+        loss = _train_epoch(model, reader, train, items, weights, recipe, chance, optimizer, schedule)
+        f1 = measure(truth, predict(model, reader, validation, bfloat16=recipe.bfloat16)).f1 or 0.0
         epochs.append(Epoch(number, loss, f1, time.monotonic() - started))
         told(epochs[-1])
         if best is None or f1 > best[0]:
@@ -97,7 +100,7 @@ def fit(
 
 def predict(
     model: MultiHopModel,
-    tokenizer: QuestionTokenizer,
+    reader: Reader,
     rows: Sequence[Row],
     *,
     masked: bool = False,
@@ -106,15 +109,13 @@ def predict(
 ) -> list[float]:
     """Probabilities of multi in the order of ``rows``."""
     model.eval()
-    texts = [mask_names(row.question, row.entities) if masked else row.question for row in rows]
-    ids = [tokenizer.encode(text)[0] for text in texts]
-    order = sorted(range(len(rows)), key=lambda place: len(ids[place]))
+    items = reader.read([mask_names(row.question, row.entities) if masked else row.question for row in rows])
+    order = sorted(range(len(rows)), key=lambda place: len(items[place]))
     probabilities = [0.0] * len(rows)
     with torch.inference_mode(), _precision(bfloat16):
         for start in range(0, len(order), batch):
             places = order[start : start + batch]
-            tokens, mask = _padded([ids[place] for place in places])
-            logits = model(tokens, mask, torch.tensor([rows[place].features for place in places]))
+            logits = reader.logits([items[place] for place in places], [rows[place].features for place in places])
             for place, logit in zip(places, logits.float().tolist(), strict=True):
                 probabilities[place] = 1 / (1 + math.exp(-logit))
     return probabilities
@@ -122,9 +123,9 @@ def predict(
 
 def _train_epoch(
     model: MultiHopModel,
-    tokenizer: QuestionTokenizer,
+    reader: Reader,
     rows: Sequence[Row],
-    texts: Sequence[str],
+    items: Sequence[torch.Tensor],
     weights: Sequence[float],
     recipe: Recipe,
     chance: random.Random,
@@ -134,14 +135,11 @@ def _train_epoch(
     """Returns the mean loss."""
     model.train()
     total = 0.0
-    ids = [tokenizer.encode(text)[0] for text in texts]
-    for places in _batches(ids, recipe.batch, chance):
-        tokens, mask = _padded([ids[place] for place in places])
-        features = torch.tensor([rows[place].features for place in places])
+    for places in _batches([len(item) for item in items], recipe.batch, chance):
         wanted = torch.tensor([abs(rows[place].multi - recipe.smoothing) for place in places])
         weight = torch.tensor([weights[place] for place in places])
         with _precision(recipe.bfloat16):
-            logits = model(tokens, mask, features)
+            logits = reader.logits([items[place] for place in places], [rows[place].features for place in places])
         loss = functional.binary_cross_entropy_with_logits(logits.float(), wanted, weight)
         optimizer.zero_grad()
         loss.backward()
@@ -152,23 +150,18 @@ def _train_epoch(
     return total / len(rows)
 
 
-def _batches(ids: Sequence[list[int]], size: int, chance: random.Random) -> Iterator[list[int]]:
+def _batches(lengths: Sequence[int], size: int, chance: random.Random) -> Iterator[list[int]]:
     """Places of questions of about the same length, so that little is padded; the batches in random order."""
-    order = sorted(range(len(ids)), key=lambda place: len(ids[place]) + chance.random() * 4)
+    order = sorted(range(len(lengths)), key=lambda place: lengths[place] + chance.random() * 4)
     batches = [order[start : start + size] for start in range(0, len(order), size)]
     chance.shuffle(batches)
     yield from batches
 
 
-def _padded(ids: Sequence[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Tokens and mask; what is masked may have any id."""
-    longest = max(map(len, ids))
-    tokens = torch.tensor([each + [1] * (longest - len(each)) for each in ids])
-    mask = torch.tensor([[1] * len(each) + [0] * (longest - len(each)) for each in ids])
-    return tokens, mask
-
-
-def _shown(row: Row, recipe: Recipe, chance: random.Random) -> str:
+def _shown(row: Row, recipe: Recipe, epoch: int) -> str:
+    """The question as it is shown in ``epoch``."""
+    showing = epoch % recipe.showings if recipe.showings else epoch
+    chance = random.Random(f"{recipe.seed} {showing} {row.question}")
     text = row.question
     if chance.random() < recipe.masked:
         text = mask_names(text, row.entities)

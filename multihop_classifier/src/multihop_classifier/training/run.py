@@ -12,12 +12,12 @@ from typing import Any
 
 import torch
 
-from multihop_classifier.model import QuestionTokenizer
 from multihop_classifier.training import pictures
 from multihop_classifier.training.encoder import MultiHopModel, load_encoder
 from multihop_classifier.training.export import export
 from multihop_classifier.training.fit import Epoch, Recipe, fit, predict
 from multihop_classifier.training.measures import Measures, best_threshold, measure
+from multihop_classifier.training.reading import Reader, StateReader, TokenReader
 from multihop_classifier.training.rows import (
     Part,
     Row,
@@ -49,6 +49,8 @@ class Order:
     """The same for the sources that are scored only."""
     leave_out: tuple[str, ...] = ()
     """Sources that are scored only."""
+    states: Path | None = None
+    """Keeps what frozen layers computed, for further runs with the same encoder."""
     weights: bool = True
     """Export the model; without it only the report is written."""
 
@@ -70,13 +72,16 @@ def train(rows: Sequence[Row], order: Order, recipe: Recipe) -> dict[str, Any]:
         if len({row.multi for row in part}) < 2:
             raise RowsError(f"The {name} part ({len(part)} of {len(seen)} rows) lacks a label; label more questions.")
     model, tokenizer = load_encoder(order.encoder)
+    if recipe.freeze:
+        model.freeze(recipe.freeze)
+    reader: Reader = StateReader(model, tokenizer, order.states) if recipe.freeze else TokenReader(model, tokenizer)
     started = time.monotonic()
-    epochs = fit(model, tokenizer, parts["train"], parts["validation"], recipe, _tell)
-    raw = predict(model, tokenizer, parts["validation"], bfloat16=recipe.bfloat16)
+    epochs = fit(model, reader, parts["train"], parts["validation"], recipe, _tell)
+    raw = predict(model, reader, parts["validation"], bfloat16=recipe.bfloat16)
     threshold = best_threshold([row.multi for row in parts["validation"]], raw, recall=RECALL_OF_MULTI)
     # Who asks compares with thresholds of its own (0.8 and 0.2 in Clew): 0.5 has to be where the label turns.
     model.centre(threshold)
-    of_part = {name: predict(model, tokenizer, parts[name], bfloat16=recipe.bfloat16) for name in _SCORED}
+    of_part = {name: predict(model, reader, parts[name], bfloat16=recipe.bfloat16) for name in _SCORED}
     report: dict[str, Any] = {
         "version": version,
         "features_version": features,
@@ -93,7 +98,7 @@ def train(rows: Sequence[Row], order: Order, recipe: Recipe) -> dict[str, Any]:
         report[name] = _scores(parts[name], of_part[name])
     order.out.mkdir(parents=True, exist_ok=True)
     if left_out:
-        report["sources"] = _write_left_out(order.out, model, tokenizer, left_out, recipe)
+        report["sources"] = _write_left_out(order.out, model, reader, left_out, recipe)
     _write_json(order.out / "report.json", report)
     pictures.confusion({name: _measures(parts[name], of_part[name]) for name in _SCORED}, order.out / "confusion.png")
     pictures.epochs(epochs, order.out / "epochs.png")
@@ -128,13 +133,13 @@ def _measures(rows: Sequence[Row], probabilities: Sequence[float]) -> Measures:
 
 
 def _write_left_out(
-    out: Path, model: MultiHopModel, tokenizer: QuestionTokenizer, rows: Sequence[Row], recipe: Recipe
+    out: Path, model: MultiHopModel, reader: Reader, rows: Sequence[Row], recipe: Recipe
 ) -> dict[str, Any]:
     """Predictions for sources that training did not see, as given and with masked names; returns their scores."""
     started = time.process_time()
-    plain = predict(model, tokenizer, rows, bfloat16=recipe.bfloat16)
+    plain = predict(model, reader, rows, bfloat16=recipe.bfloat16)
     spent = (time.process_time() - started) / len(rows)
-    masked = predict(model, tokenizer, rows, masked=True, bfloat16=recipe.bfloat16)
+    masked = predict(model, reader, rows, masked=True, bfloat16=recipe.bfloat16)
     with (out / "left_out.jsonl").open("w", encoding="utf-8") as file:
         for row, probability, without_names in zip(rows, plain, masked, strict=True):
             line = {
