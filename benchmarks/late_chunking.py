@@ -20,7 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from clew.evaluation.corpus import parsed_corpus
-from clew.evaluation.datasets import read_corpus, read_jsonl
+from clew.evaluation.datasets import read_corpus, read_queries
+from clew.evaluation.support import supporting_parents
 from clew.indexing.chunking import chunk_file
 from clew.models.local import OnnxEmbedder, embedded_embedder
 from clew.text.sentences import sentence_spans
@@ -49,13 +50,15 @@ def measure(embedder: OnnxEmbedder, data: Path, name: str, size: str, child_toke
         "f", parsed, count_tokens=embedder.count_tokens, token_offsets=embedder.token_offsets,
         parent_tokens=1024, child_tokens=child_tokens, overlap_tokens=32,
     )  # fmt: skip
-    ids = {passage.id: i for i, passage in enumerate(passages, start=1)}
+    of_passage = defaultdict(list)
+    for parent in parents:
+        of_passage[passages[int(parent.section_path.strip("/")) - 1].id].append(parent)
+    place = {parent.chunk_id: i for i, parent in enumerate(parents)}
     asked = []
-    for row in read_jsonl(data / f"{name}.queries.jsonl.gz"):
-        if row["supporting_ids"] and all(each in ids for each in row["supporting_ids"]):
-            wanted = support(row, parents, ids)
-            if wanted:
-                asked.append((row["question"], wanted))
+    for question in read_queries(data / f"{name}.queries.jsonl.gz"):
+        groups = supporting_parents(question, of_passage)
+        if groups:
+            asked.append((question.question, [{place[id] for id in group} for group in groups]))
     asked = asked[:: max(1, len(asked) // QUESTIONS)][:QUESTIONS]
     queries = embedder.embed_queries([question for question, _ in asked])
     print(f"{name}: {len(passages)} passages, {len(parents)} parents, {len(children)} children, {len(asked)} questions")
@@ -69,20 +72,6 @@ def measure(embedder: OnnxEmbedder, data: Path, name: str, size: str, child_toke
             order = [fused([rankings[key][i] for key in keys]) for i in range(len(asked))]
             recall, gain = scored(order, [wanted for _, wanted in asked])
             print(f"    {'+'.join(keys):10} R@5 {100 * recall:5.1f}  nDCG@10 {100 * gain:5.1f}", flush=True)
-
-
-def support(row: dict, parents: Sequence[ParentChunk], ids: dict[str, int]) -> list[set[int]]:
-    """Groups of parents, of each of which one has to be found."""
-    places = {f"{ids[each]:06d}/" for each in row["supporting_ids"]}
-    own = [i for i, parent in enumerate(parents) if parent.section_path in places]
-    sentences = [squeezed(each) for each in row.get("reference_sentences") or []]
-    groups = [{i for i in own if sentence in squeezed(parents[i].text)} for sentence in sentences if sentence]
-    groups = [group for group in groups if group]
-    return groups or ([] if sentences else [set(own)])
-
-
-def squeezed(text: str) -> str:
-    return "".join(text.split())
 
 
 def text_of(titles: Sequence[str], text: str) -> str:

@@ -17,8 +17,9 @@ from clew.config import default_data_folder, merged
 from clew.errors import InputError
 from clew.evaluation.corpus import open_corpus
 from clew.evaluation.datasets import read_corpus, read_queries
-from clew.evaluation.fusion_data import QUESTION_ROUTES, Groups, generated, judge, of_corpus, of_kb
+from clew.evaluation.fusion_data import QUESTION_ROUTES, generated, judge, of_corpus, of_kb
 from clew.evaluation.fusion_fit import FusionFit, fit_fusion
+from clew.evaluation.support import Groups
 
 _out = Console(highlight=False)
 _errors = Console(stderr=True, highlight=False)

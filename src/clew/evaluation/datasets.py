@@ -34,6 +34,8 @@ class LabelledQuestion:
     answer: str
     groups: tuple[frozenset[str], ...]
     type: str = ""
+    sentences: tuple[str, ...] = ()
+    """Sentences that answer the question, where the set names them: they say which part of a long passage supports."""
 
 
 def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
@@ -65,6 +67,7 @@ def read_queries(path: Path) -> list[LabelledQuestion]:
             answer=str(row.get("answer") or ""),
             groups=_groups(row),
             type=str(row.get("type") or ""),
+            sentences=tuple(map(str, row.get("reference_sentences") or ())),
         )
         for row in _rows(path, "question")
     ]

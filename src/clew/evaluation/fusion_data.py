@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import zip_longest
 
 from clew.app import Clew
@@ -11,13 +11,12 @@ from clew.errors import InputError
 from clew.evaluation.corpus import CorpusKb
 from clew.evaluation.datasets import LabelledQuestion
 from clew.evaluation.fusion_fit import JudgedRoutes
-from clew.types import FileStatus
+from clew.evaluation.support import Groups, supporting_parents
+from clew.types import FileStatus, ParentChunk
 
 MAX_GENERATED = 400
 QUESTION_ROUTES = frozenset({"question"})
 """A generated question finds itself there, which says nothing about people's questions."""
-
-Groups = tuple[frozenset[str], ...]
 
 
 def judge(
@@ -39,12 +38,13 @@ def judge(
 
 
 def of_corpus(clew: Clew, corpus: CorpusKb, questions: Sequence[LabelledQuestion]) -> list[tuple[str, Groups]]:
-    """Questions about a corpus, their passages as parents."""
-    parents = defaultdict[str, set[str]](set)
+    """Questions about a corpus, with the parents that support them."""
+    parents = defaultdict[str, list[ParentChunk]](list)
     for file in clew.list_files(corpus.kb_id):
         for parent in clew.file_parents(file.file_id):
-            parents[corpus.passage_of[parent.section_path]].add(parent.chunk_id)
-    return _labelled(questions, parents)
+            parents[corpus.passage_of[parent.section_path]].append(parent)
+    judged = [(question.question, supporting_parents(question, parents)) for question in questions]
+    return [(question, groups) for question, groups in judged if groups]
 
 
 def of_kb(clew: Clew, kb: str, questions: Sequence[LabelledQuestion]) -> list[tuple[str, Groups]]:
@@ -55,7 +55,11 @@ def of_kb(clew: Clew, kb: str, questions: Sequence[LabelledQuestion]) -> list[tu
         for child in clew.file_children(file.file_id):
             for name in (child.chunk_id, child.parent_id, file.file_id, file.name):
                 parents[name].add(child.parent_id)
-    labelled = _labelled(questions, parents)
+    labelled = []
+    for question in questions:
+        groups = [frozenset(p for id in group for p in parents.get(id, ())) for group in question.groups]
+        if groups and all(groups):
+            labelled.append((question.question, tuple(groups)))
     if not labelled:
         raise InputError(
             f"None of the {len(questions)} questions names a chunk, passage or file of {kb!r} in supporting_ids; use "
@@ -78,12 +82,3 @@ def generated(clew: Clew, kb: str) -> list[tuple[str, Groups]]:
             "questions instead."
         )
     return chosen
-
-
-def _labelled(questions: Sequence[LabelledQuestion], parents: Mapping[str, set[str]]) -> list[tuple[str, Groups]]:
-    found = []
-    for question in questions:
-        groups = [frozenset(p for id in group for p in parents.get(id, ())) for group in question.groups]
-        if groups and all(groups):
-            found.append((question.question, tuple(groups)))
-    return found

@@ -1,0 +1,139 @@
+"""What each part of the fact path is worth: representations, diversity and fusion, switched on and off.
+
+    python benchmarks/retrieval.py --models DIR --data RETRIEVAL_DIR --work DIR [--json OUT] SET[:PASSAGES] …
+
+Each set becomes a knowledge base with all vectors (kept in ``--work``); its questions, evenly drawn, go through the
+product's own search (one look-up, no language model, so no hypothetical answer, and no reranker) in every variant. Hits
+are parents. Where the set names the sentences that answer, a parent counts if it holds one; elsewhere any of the
+passage's parents does. Times are processor milliseconds of this process per question, so that they mean something on a
+busy machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from clew.app import Clew
+from clew.evaluation.corpus import parsed_corpus
+from clew.evaluation.datasets import LabelledQuestion, read_corpus, read_queries
+from clew.evaluation.fusion_fit import JudgedRoutes, fit_fusion
+from clew.evaluation.measures import group_ranks, ndcg_at, recall_at
+from clew.evaluation.support import Groups, supporting_parents
+from clew.types import ParentChunk
+
+NONE = {"bm25": False, "l1": False, "l2": False, "l3": False}
+
+
+def only(*names: str) -> Mapping[str, Any]:
+    return {"representations": NONE | dict.fromkeys(names, True)}
+
+
+def changed(**retrieval: Any) -> Mapping[str, Any]:
+    return only("bm25", "l2") | {"retrieval": retrieval}
+
+
+NO_MMR = {"mmr_threshold": 1.0, "mmr_relevance": 1.0}
+VARIANTS: Mapping[str, Mapping[str, Any]] = {
+    "bm25": only("bm25"),
+    "l1": only("l1"),
+    "l2": only("l2"),
+    "l3": only("l3"),
+    "bm25 + l2": changed(),
+    "bm25 + l2 + l1": only("bm25", "l2", "l1"),
+    "bm25 + l2 + l3": only("bm25", "l2", "l3"),
+    "bm25 + l2 + l1 + l3": only("bm25", "l2", "l1", "l3"),
+    "without MMR": changed(**NO_MMR),
+    "MMR threshold 0.92": changed(mmr_threshold=0.92),
+    "MMR threshold 0.95": changed(mmr_threshold=0.95),
+    "MMR threshold 0.98": changed(mmr_threshold=0.98),
+    "MMR relevance 0.5": changed(mmr_threshold=1.0, mmr_relevance=0.5),
+    "MMR relevance 0.7": changed(mmr_threshold=1.0, mmr_relevance=0.7),
+    "MMR relevance 0.9": changed(mmr_threshold=1.0, mmr_relevance=0.9),
+    "3 children of a parent": changed(children_per_parent=3),
+    "1 child of a parent": changed(children_per_parent=1),
+    "convex, equal weights": changed(fusion="convex"),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True, help="corpora and questions as JSON lines, gzipped")
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--questions", type=int, default=300)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("sets", nargs="+")
+    arguments = parser.parse_args()
+    results = {}
+    with Clew.open(arguments.work, overrides={"models": {"folder": str(arguments.models)}}) as clew:
+        for chosen in arguments.sets:
+            name, _, size = chosen.partition(":")
+            results[chosen] = measured(clew, arguments.data, name, int(size) if size else None, arguments.questions)
+            if arguments.json:
+                arguments.json.write_text(json.dumps(results, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+
+
+def measured(clew: Clew, data: Path, name: str, size: int | None, limit: int) -> dict[str, Any]:
+    passages = read_corpus(data / f"{name}.corpus.jsonl.gz")[:size]
+    kb = f"{name}-{len(passages)}"
+    if kb not in {each.name for each in clew.list_kbs()}:
+        clew.create_kb(kb, settings={"representations": {"l1": True, "l3": True}})
+        start = time.process_time()
+        clew.ingest_parsed(kb, name, parsed_corpus(passages))
+        print(f"{kb}: indexed in {time.process_time() - start:.0f} s of processor time", flush=True)
+    [file] = clew.list_files(kb)
+    of_passage = defaultdict[str, list[ParentChunk]](list)
+    for parent in clew.file_parents(file.file_id):
+        of_passage[passages[int(parent.section_path.strip("/")) - 1].id].append(parent)
+    parent_of = {child.chunk_id: child.parent_id for child in clew.file_children(file.file_id)}
+    judged = [(q, supporting_parents(q, of_passage)) for q in read_queries(data / f"{name}.queries.jsonl.gz")]
+    judged = [(question, groups) for question, groups in judged if groups]
+    judged = [judged[i * len(judged) // min(limit, len(judged))] for i in range(min(limit, len(judged)))]
+    print(f"\n{kb}: {dict(file.counts)}, {len(judged)} questions")
+    print("| variant | R@5 | nDCG@10 | ms |\n| --- | --- | --- | --- |")
+    rows = {}
+    for variant, overlay in VARIANTS.items():
+        rows[variant] = row = asked(clew, kb, judged, overlay, parent_of)
+        print(f"| {variant} | {row['recall@5']:.1f} | {row['ndcg@10']:.1f} | {row['ms']:.0f} |", flush=True)
+    routes = [JudgedRoutes(clew.routes(q.question, kbs=[kb], overlay=changed()).routes[0][1], g) for q, g in judged]
+    fit = fit_fusion(routes)
+    weights = ", ".join(f"{route} {weight:g}" for route, weight in fit.weights.items())
+    print(
+        f"fitted ({weights}), held out: nDCG@10 {100 * fit.convex:.1f}, by ranks {100 * fit.rrf:.1f}, "
+        f"gain {100 * fit.gain:+.1f} [{100 * fit.low:+.1f}, {100 * fit.high:+.1f}]",
+        flush=True,
+    )
+    return {"counts": dict(file.counts), "questions": len(judged), "variants": rows, "weights": dict(fit.weights)}
+
+
+def asked(
+    clew: Clew,
+    kb: str,
+    judged: Sequence[tuple[LabelledQuestion, Groups]],
+    overlay: Mapping[str, Any],
+    parent_of: Mapping[str, str],
+) -> dict[str, float]:
+    recalls, gains, times = [], [], []
+    for question, groups in judged:
+        start = time.process_time()
+        result = clew.search(question.question, kbs=[kb], mode="single", overlay=overlay)
+        times.append((time.process_time() - start) * 1000)
+        ranks = group_ranks([parent_of[hit.chunk_id] for hit in result.hits], groups)
+        recalls.append(recall_at(ranks, 5))
+        gains.append(ndcg_at(ranks, 10))
+    return {
+        "recall@5": 100 * statistics.fmean(recalls),
+        "ndcg@10": 100 * statistics.fmean(gains),
+        "ms": statistics.median(times),
+    }
+
+
+if __name__ == "__main__":
+    main()
