@@ -25,6 +25,7 @@ from clew.errors import ClewError, ConflictError, InputError, NotFoundError, Set
 from clew.indexing.arrivals import Arrivals
 from clew.indexing.attaching import index_again
 from clew.indexing.attachments import Attachments, attached_kb_id, is_attached
+from clew.indexing.file_facts import corrected_facts
 from clew.indexing.pipeline import IndexingPipeline
 from clew.indexing.reconciling import Finding, Reconciler
 from clew.models.base import ChatMessage, ChatModel, ComplexityClassifier, Embedder, Reranker
@@ -35,6 +36,7 @@ from clew.retrieval.attachments import SignalPackage, signal_package
 from clew.retrieval.bridge_planner import BridgePlanner
 from clew.retrieval.complexity.cascade import decide
 from clew.retrieval.complexity.features import FEATURES_VERSION
+from clew.retrieval.file_preference import admits
 from clew.retrieval.graph_walk import NameGraph
 from clew.retrieval.kind import decide_kind
 from clew.retrieval.model_planner import ModelPlanner
@@ -54,6 +56,7 @@ from clew.types import (
     Block,
     ChildChunk,
     File,
+    FileFilter,
     FileStatus,
     FloatArray,
     KnowledgeBase,
@@ -441,6 +444,18 @@ class Clew:
     def count_files(self, kb: str) -> Mapping[FileStatus, int]:
         """How many files of each status a KB has."""
         return self.records.count_files(self.kb(kb).kb_id)
+
+    def correct_facts(self, file_id: str, changes: Mapping[str, Any]) -> File:
+        """Set what is known about a file: company, aliases, period, date, type; None takes away. Corrections stay when
+        the file is read again. Raises InputError, NotFoundError."""
+        return self.records.update_file(file_id, facts=corrected_facts(self.file(file_id).facts, changes))
+
+    def files_where(self, kbs: Iterable[str], wanted: FileFilter, among: Iterable[str] | None = None) -> list[str]:
+        """Ids of the searchable files that the filter asks for, of all or ``among`` some: what :meth:`search` takes as
+        ``files``. Raises InputError for an impossible filter."""
+        ids = None if among is None else set(among)
+        files = [file for kb in kbs for file in self.list_files(kb, status=FileStatus.COMPLETED)]
+        return [file.file_id for file in files if (ids is None or file.file_id in ids) and admits(wanted, file)]
 
     def remove_file(self, file_id: str) -> None:
         """Delete a file everywhere: records first (from then on nothing finds it), then index and original."""

@@ -156,6 +156,9 @@ class RetrievalSettings(_Section):
     rerank: bool = True
     """Let the reranker order the passages, where one is set."""
     rerank_top_k: int = Field(5, ge=1, le=50)
+    mismatch_weight: float = Field(0.5, ge=0, le=1)
+    """Weight of passages from files about another company or period than the question names, where other files match;
+    1: no preference."""
     children_per_parent: int = Field(3, ge=1, le=50)
     bm25_k1: float = Field(1.2, ge=0, le=10)
     bm25_b: float = Field(0.5, ge=0, le=1)

@@ -288,7 +288,9 @@ class File:
     """0 to 1 while processing."""
     stage: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """Company, period, date … where they can be read off."""
+    """``company``, ``aliases``, ``period``, ``date``, ``type`` where they can be read off; ``corrected`` names those
+    that a person has set."""
+
     counts: Mapping[str, int] = field(default_factory=dict)
     """blocks, sections, parents, children of the published version."""
     warnings: tuple[str, ...] = ()
@@ -311,6 +313,11 @@ class File:
     summary_run: int = 0
     """Counts the times that summaries were begun; a run that is not the newest writes nothing."""
 
+    @property
+    def shown_facts(self) -> dict[str, str]:
+        """What stands beside a citation."""
+        return {name: str(self.facts[name]) for name in ("company", "period", "date", "type") if self.facts.get(name)}
+
 
 @dataclass(frozen=True, slots=True)
 class SectionFilter:
@@ -318,6 +325,22 @@ class SectionFilter:
 
     file_id: str
     section_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileFilter:
+    """Which files a request asks for, by what is known about them; what is empty does not restrict.
+
+    ``company`` is any name of it; ``period`` a year or a part of one (``2023``, ``2023Q3``); ``date_from`` and
+    ``date_to`` are ISO dates, both included, or their beginnings (``2023``, ``2023-04``).
+    """
+
+    company: str = ""
+    period: str = ""
+    type: str = ""
+    language: str = ""
+    date_from: str = ""
+    date_to: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,6 +414,8 @@ class Evidence:
     tokens: int
     page: int | None = None
     regions: tuple[Region, ...] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """Of the file, where they are known: company, period, date, type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,6 +431,8 @@ class Citation:
     page: int | None
     regions: tuple[Region, ...]
     quote: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """Of the file, where they are known: company, period, date, type."""
 
 
 @dataclass(frozen=True, slots=True)

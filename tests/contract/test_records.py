@@ -829,3 +829,29 @@ def test_attachments_of_conversations_that_rest(records: SqlRecords) -> None:
     assert records.attachments_unused_since(time) == []
     later = records.get_conversation("c2").updated_at
     assert [a.attachment_id for a in records.attachments_unused_since(later)] == ["old"]
+
+
+class TestFacts:
+    def test_only_searchable_files_that_have_some(self, kb: SqlRecords) -> None:
+        completed(kb)
+        completed(kb, "f2", "v2")
+        completed(kb, "f3", "v3")
+        kb.add_file(samples.new_file("f4", "v4"))
+        kb.update_file("f1", facts={"period": "2019", "aliases": ["甲"]})
+        kb.update_file("f3", facts={"period": "2020"}, enabled=False)
+        assert kb.file_facts("kb1") == {"f1": {"period": "2019", "aliases": ["甲"]}}
+        assert kb.file_facts("nowhere") == {}
+
+    def test_the_stamp_changes_with_every_change(self, kb: SqlRecords) -> None:
+        stamps = [kb.facts_stamp("kb1")]
+        completed(kb)
+        stamps.append(kb.facts_stamp("kb1"))
+        kb.update_file("f1", facts={"period": "2019"})
+        stamps.append(kb.facts_stamp("kb1"))
+        kb.update_file("f1", enabled=False)
+        stamps.append(kb.facts_stamp("kb1"))
+        kb.delete_file("f1")
+        stamps.append(kb.facts_stamp("kb1"))
+        assert len(set(stamps[:-1])) == 4
+        assert stamps[-1] != stamps[-2]
+        assert kb.facts_stamp("kb1") == stamps[-1]

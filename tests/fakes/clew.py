@@ -27,6 +27,7 @@ from clew.types import (
     ChangeReport,
     ChildChunk,
     File,
+    FileFilter,
     FileStatus,
     KnowledgeBase,
     ParentChunk,
@@ -255,6 +256,16 @@ class FakeClew:
         files = [s.file for s in self._files.values() if s.file.kb_id == kb_id]
         files = [f for f in files if status in {None, f.status} and text.lower() in f.name.lower()]
         return files[offset:][:limit]
+
+    def correct_facts(self, file_id: str, changes: Mapping[str, Any]) -> File:
+        stored = self._stored(file_id)
+        facts = {**stored.file.facts, **changes, "corrected": list(changes)}
+        stored.file = replace(stored.file, facts={name: value for name, value in facts.items() if value is not None})
+        return stored.file
+
+    def files_where(self, kbs: Sequence[str], wanted: FileFilter, among: Sequence[str] | None = None) -> list[str]:
+        files = [file for kb in kbs for file in self.list_files(kb) if file.facts.get("period") == wanted.period]
+        return [file.file_id for file in files if among is None or file.file_id in among]
 
     def remove_file(self, file_id: str) -> None:
         self._stored(file_id)

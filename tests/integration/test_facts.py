@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +15,14 @@ import pytest
 from typer.testing import CliRunner
 
 from clew.app import Clew
-from clew.cli.tuning import app as tuning
+from clew.cli.main import app as cli
 from clew.errors import InputError
 from clew.evaluation.corpus import parsed_corpus
 from clew.evaluation.datasets import Passage
+from clew.indexing.parsers.base import BlockBuilder
 from clew.retrieval.pipeline import RetrievalResult
 from clew.trace import StageTrace
+from clew.types import FileFilter, Section
 from fakes.openai_server import ScriptedServer, Status
 from fakes.rerank_server import Answer, RerankServer, cohere
 
@@ -256,18 +261,23 @@ def test_the_same_text_counts_once(folder: Path, server: ScriptedServer) -> None
 
 
 @pytest.fixture
-def tune(folder: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """``clew tune fusion`` on the data folder, in this process; gives what it prints."""
+def command(folder: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """``clew`` on the data folder, in this process; gives what it prints."""
     for name, value in overrides(server.url)["models"]["embedder"].items():
         monkeypatch.setenv(f"CLEW_MODELS__EMBEDDER__{name.upper()}", str(value))
 
     def run(*words: str) -> Any:
-        done = CliRunner().invoke(tuning, ["fusion", *words, "--data", str(folder)])
+        done = CliRunner().invoke(cli, [*words, "--data", str(folder)])
         if done.exception is not None:
             raise done.exception
         return json.loads(done.stdout) if "--json" in words else done.stdout
 
     return run
+
+
+@pytest.fixture
+def tune(command: Callable[..., Any]) -> Callable[..., Any]:
+    return partial(command, "tune", "fusion")
 
 
 def test_weights_are_fitted_applied_and_rolled_back(
@@ -337,3 +347,70 @@ def test_parents_and_sentence_windows_are_searched_where_switched_on(folder: Pat
         assert all("l1" not in hit.representations for hit in less.hits)
         assert any("l3" in hit.representations for hit in less.hits)
         assert all("l3" not in hit.representations for hit in ask(clew, "Cologne").hits)
+
+
+# --- facts about files ---------------------------------------------------------------------------------------
+
+COMPANY = "青山机械股份有限公司"
+
+
+@pytest.fixture
+def reports(folder: Path, server: ScriptedServer) -> Iterator[Clew]:
+    """Three years' reports that differ in nothing but their figures, and another company's."""
+    with opened(folder, server, model=False) as clew:
+        clew.create_kb("reports")
+        for year, company, value in ((2018, COMPANY, 11), (2019, COMPANY, 12), (2020, COMPANY, 13), (2019, "蓝河", 99)):
+            builder = BlockBuilder()
+            builder.paragraph(f"公司本年度实现营业收入{value}亿元，净利润{value // 10}亿元。")
+            parsed = builder.finish(f"{company}_{year}年_年度报告.pdf", "application/pdf")
+            parsed = replace(parsed, title=f"{company}{year}年年度报告", sections=(Section("", ("",), 0),))
+            clew.ingest_parsed("reports", f"{company}_{year}年_年度报告.pdf", parsed)
+        yield clew
+
+
+def test_a_question_about_a_year_is_answered_from_that_years_report(reports: Clew) -> None:
+    for year, value in ((2018, 11), (2019, 12), (2020, 13)):
+        result = ask(reports, f"青山机械股份有限公司{year}年的营业收入是多少？", kb="reports")
+        assert f"{value}亿元" in result.hits[0].text
+        assert str(year) in stage(result, "files").note
+        assert len(stage(result, "files").dropped) == 3
+        assert result.evidence[0].facts == {"company": COMPANY, "period": str(year), "type": "annual_report"}
+    switched_off = ask(reports, "青山机械股份有限公司2018年的营业收入是多少？", kb="reports", mismatch_weight=1.0)
+    assert all(s.name != "files" for s in switched_off.trace.rounds[0].stages)
+
+
+def test_facts_filter_a_search_and_stand_in_the_citation(reports: Clew) -> None:
+    wanted = reports.files_where(["reports"], FileFilter(company=COMPANY, period="2019"))
+    assert [reports.file(file_id).name for file_id in wanted] == [f"{COMPANY}_2019年_年度报告.pdf"]
+    result = reports.search("营业收入", kbs=["reports"], files=wanted, mode="single")
+    assert {hit.file_id for hit in result.hits} == set(wanted)
+    events = list(reports.ask("青山机械股份有限公司2020年营业收入", kbs=["reports"], mode="single"))
+    [sources] = [event.data["sources"] for event in events if event.type == "sources"]
+    assert sources[0]["facts"] == {"company": COMPANY, "period": "2020", "type": "annual_report"}
+
+
+def test_corrected_facts_decide_and_stay_when_the_file_is_read_again(reports: Clew) -> None:
+    [file] = [file for file in reports.list_files("reports") if "2020" in file.name]
+    reports.correct_facts(file.file_id, {"period": "2021"})
+    result = ask(reports, "青山机械股份有限公司2021年的营业收入是多少？", kb="reports")
+    assert "13亿元" in result.hits[0].text
+    reports.wait([reports.update_file(file.file_id, "2020年报.txt", io.BytesIO("营业收入14亿元。".encode())).file_id])
+    assert reports.file(file.file_id).facts["period"] == "2021"
+    assert reports.file(file.file_id).facts["corrected"] == ["period"]
+
+
+def test_facts_on_the_command_line(folder: Path, server: ScriptedServer, command: Callable[..., Any]) -> None:
+    with opened(folder, server) as clew:
+        [file] = clew.list_files("kb")
+    assert command("facts", file.file_id, "--set", "period=2020", "--set", "aliases=A,B", "--json") == {
+        "period": "2020",
+        "aliases": ["A", "B"],
+        "corrected": ["period", "aliases"],
+    }
+    assert "period: 2020" in command("facts", file.file_id)
+    asked = ("search", "Which river flows past Cologne?", "--kb", "kb", "--json", "--where")
+    assert command(*asked, "period=2020")["hits"]
+    assert command(*asked, "period=2021")["hits"] == []
+    with pytest.raises(InputError, match="colour"):
+        command(*asked, "colour=red")
+    assert command("facts", file.file_id, "--unset", "period", "--json")["corrected"] == ["period", "aliases"]

@@ -86,6 +86,7 @@ def citations_of(evidence: Sequence[Evidence], quotes: dict[int, str] | None = N
             page=e.page,
             regions=e.regions,
             quote=(quotes or {}).get(e.number, ""),
+            facts=e.facts,
         )
         for e in evidence
     ]

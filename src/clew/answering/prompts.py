@@ -78,7 +78,9 @@ def answer_messages(question: str, evidence: Sequence[Evidence], language: Langu
 
 
 def _source(evidence: Evidence) -> str:
-    place = " > ".join([evidence.file_title, *evidence.section_titles])
+    known = ", ".join(evidence.facts[name] for name in ("company", "period") if name in evidence.facts)
+    title = f"{evidence.file_title} ({known})" if known else evidence.file_title
+    place = " > ".join([title, *evidence.section_titles])
     page = f", p. {evidence.page}" if evidence.page else ""
     # A source cannot close its own fence: the tag is taken out of its text.
     text = evidence.text.replace("</source", "</ source")

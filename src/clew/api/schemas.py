@@ -116,6 +116,12 @@ class FileChange(_In):
 
     name: Annotated[str, Field(min_length=1, max_length=255)] | None = None
     enabled: bool | None = Field(None, description="A disabled file is hidden from every search.")
+    facts: dict[str, str | list[str] | None] = Field(
+        {},
+        description="What is known about the file, corrected: a value for a name, or null to take it away. It stays so "
+        "when the file is read again.",
+        examples=[{"period": "2020", "company": None}],
+    )
 
 
 class Finding(_Out):
@@ -147,7 +153,9 @@ class File(_Out):
     language: str
     pages: int | None
     enabled: bool
-    facts: Mapping[str, Any] = Field(description="Company, period, date … where they can be read off.")
+    facts: Mapping[str, Any] = Field(
+        description="company, aliases, period, date, type where they can be read off; corrected: what a person set."
+    )
     counts: Mapping[str, int] = Field(description="blocks, sections, parents, children")
     changes: ChangeReport | None = Field(None, description="What the last update changed; null for a first version.")
     created_at: str
@@ -236,6 +244,18 @@ class PassagePage(BaseModel):
     total: int
 
 
+class FileFilter(_In):
+    """Which files to read, by what is known about them; what is empty does not restrict."""
+
+    model_config = ConfigDict(extra="forbid", from_attributes=True)
+    company: str = Field("", description="Any name of it.")
+    period: str = Field("", description="A year or a part of one.", examples=["2023", "2023Q3"])
+    type: str = Field("", examples=["annual_report"])
+    language: str = Field("", examples=["zh"])
+    date_from: str = Field("", description="ISO date or its beginning, included.", examples=["2023-04"])
+    date_to: str = Field("", description="ISO date or its beginning, included.")
+
+
 class SectionFilter(_In):
     file_id: str
     section_path: str = Field(examples=["0003/"])
@@ -253,6 +273,7 @@ class _Asked(_In):
         [], description="Names or ids; the first gives planner and settings. May be empty where files are attached."
     )
     files: list[str] | None = Field(None, description="Read only these files.")
+    where: FileFilter | None = Field(None, description="Read only files of which this is known.")
     sections: list[SectionFilter] | None = Field(None, description="Read only these sections and what lies below.")
     retrieval_mode: Literal["auto", "single", "multi"] = "auto"
     kind: Literal["auto", "fact", "summary"] = "auto"
@@ -337,6 +358,7 @@ class Citation(_Out):
     page: int | None
     regions: list[Region]
     quote: str = ""
+    facts: Mapping[str, str] = Field({}, description="Of the file, where known: company, period, date, type.")
     text: str = Field("", description="The passage's own text.")
 
 

@@ -5,6 +5,7 @@ Both speak the JSON of the HTTP API, so that a command prints the same whichever
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,8 +13,9 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from clew.app import Clew
+from clew.errors import InputError
 from clew.trace import to_json
-from clew.types import RetrievalMode, SectionFilter
+from clew.types import FileFilter, RetrievalMode, SectionFilter
 
 Json = dict[str, Any]
 
@@ -33,6 +35,7 @@ class Door(Protocol):
     def update_file(self, file_id: str, path: Path) -> Json: ...
     def restore_file(self, file_id: str) -> Json: ...
     def enable_file(self, file_id: str, *, enabled: bool) -> Json: ...
+    def correct_facts(self, file_id: str, changes: Json) -> Json: ...
     def remove_file(self, file_id: str) -> None: ...
     def search(self, request: Json) -> Json:
         """Hits and trace for a request as ``POST /search`` takes it."""
@@ -130,6 +133,9 @@ class LocalDoor:
     def enable_file(self, file_id: str, *, enabled: bool) -> Json:
         return _json(self.clew.change_file(file_id, enabled=enabled))
 
+    def correct_facts(self, file_id: str, changes: Json) -> Json:
+        return _json(self.clew.correct_facts(file_id, changes))
+
     def remove_file(self, file_id: str) -> None:
         self.clew.remove_file(file_id)
 
@@ -138,7 +144,7 @@ class LocalDoor:
         result = self.clew.search(
             request["question"],
             kbs=request["kbs"],
-            files=request.get("files"),
+            files=self._files(request),
             sections=None if sections is None else [SectionFilter(s["file_id"], s["section_path"]) for s in sections],
             mode=request.get("retrieval_mode", "auto"),
             overlay=request.get("settings"),
@@ -159,9 +165,13 @@ class LocalDoor:
 
     def ask(self, request: Json) -> Iterator[tuple[str, Json]]:
         for event in self.clew.ask(
-            request["question"], kbs=request["kbs"], files=request["files"], mode=request["retrieval_mode"]
+            request["question"], kbs=request["kbs"], files=self._files(request), mode=request["retrieval_mode"]
         ):
             yield event.type, dict(event.data)
+
+    def _files(self, request: Json) -> Sequence[str] | None:
+        files, where = request.get("files"), request.get("where")
+        return files if where is None else self.clew.files_where(request["kbs"], FileFilter(**where), files)
 
     def check(self) -> list[Json]:
         return [_json(check) for check in self.clew.check()]
@@ -173,9 +183,24 @@ class LocalDoor:
         self.clew.close()
 
 
-def search_request(question: str, kbs: Sequence[str], files: Sequence[str], mode: RetrievalMode) -> Json:
-    """A request as ``POST /search`` and ``POST /chat`` take it."""
-    return {"question": question, "kbs": list(kbs), "files": list(files) or None, "retrieval_mode": mode}
+def search_request(
+    question: str, kbs: Sequence[str], files: Sequence[str], mode: RetrievalMode, where: Sequence[str] = ()
+) -> Json:
+    """A request as ``POST /search`` and ``POST /chat`` take it; ``where`` are filters as ``name=value``. Raises
+    InputError for another one."""
+    request: Json = {"question": question, "kbs": list(kbs), "files": list(files) or None, "retrieval_mode": mode}
+    return request | ({"where": _file_filter(where)} if where else {})
+
+
+def _file_filter(assignments: Sequence[str]) -> Json:
+    wanted: Json = {}
+    names = [each.name for each in dataclasses.fields(FileFilter)]
+    for assignment in assignments:
+        name, sign, value = assignment.partition("=")
+        if not sign or name.strip() not in names:
+            raise InputError(f"--where {assignment}: write name=value with one of {', '.join(names)}.")
+        wanted[name.strip()] = value.strip()
+    return wanted
 
 
 def _json(value: Any) -> Json:

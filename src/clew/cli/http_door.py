@@ -58,6 +58,9 @@ class HttpDoor:
     def file(self, file_id: str) -> Json:
         return cast(Json, self._call("GET", f"/files/{file_id}"))
 
+    def correct_facts(self, file_id: str, changes: Json) -> Json:
+        return cast(Json, self._call("PATCH", f"/files/{file_id}", json={"facts": changes}))
+
     def add_file(self, kb: str, path: Path, source_path: str) -> Json:
         with path.open("rb") as source:
             response = self._send(

@@ -50,6 +50,10 @@ DataOption = Annotated[Path | None, typer.Option("--data", help="Data folder; de
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 KbOption = Annotated[str, typer.Option("--kb", help="Knowledge base, by name or id.")]
 KbsOption = Annotated[list[str], typer.Option("--kb", help="Knowledge base; may be given several times.")]
+WhereOption = Annotated[
+    list[str] | None,
+    typer.Option("--where", help="Only files of which this is known: company, period, type, language … =value."),
+]
 FilesOption = Annotated[list[str] | None, typer.Option("--file", help="Restrict to these file ids.")]
 ModeOption = Annotated[str, typer.Option("--mode", help="auto, single or multi.")]
 
@@ -218,6 +222,34 @@ def enable(file_ids: list[str], data: DataOption = None) -> None:
             door.enable_file(file_id, enabled=True)
 
 
+@app.command("facts")
+def facts(
+    file_id: str,
+    changes: Annotated[list[str] | None, typer.Option("--set", help="Correct a fact, as name=value.")] = None,
+    unset: Annotated[list[str] | None, typer.Option("--unset", help="Take a fact away.")] = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what is known about a file (company, aliases, period, date, type), and correct it."""
+    corrected: dict[str, Any] = dict(map(_fact, changes or []))
+    corrected |= dict.fromkeys(unset or [])
+    with _door(data) as door:
+        file = door.correct_facts(file_id, corrected) if corrected else door.file(file_id)
+    if as_json:
+        _print_json(file["facts"])
+    else:
+        for name, value in file["facts"].items():
+            print(f"{name}: {', '.join(value) if isinstance(value, list) else value}")
+
+
+def _fact(assignment: str) -> tuple[str, Any]:
+    name, sign, value = assignment.partition("=")
+    if not sign:
+        raise InputError(f"--set {assignment}: write name=value, for example period=2020.")
+    split = [each.strip() for each in value.split(",") if each.strip()]
+    return name.strip(), split if name.strip() == "aliases" else value.strip()
+
+
 @app.command("remove")
 def remove(file_ids: list[str], data: DataOption = None) -> None:
     """Delete files everywhere."""
@@ -246,13 +278,14 @@ def ask(
     question: str,
     kb: KbsOption,
     file: FilesOption = None,
+    where: WhereOption = None,
     mode: ModeOption = "auto",
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Answer a question, with citations and the way it was found."""
     with _door(data) as door:
-        events = door.ask(search_request(question, kb, file or [], cast(RetrievalMode, mode)))
+        events = door.ask(search_request(question, kb, file or [], cast(RetrievalMode, mode), where or []))
         ok = print_answer(events, as_json=as_json)
     if not ok:
         sys.exit(1)

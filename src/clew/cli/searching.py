@@ -27,6 +27,10 @@ def search(
     question: Annotated[str | None, typer.Argument()] = None,
     kb: Annotated[list[str] | None, typer.Option("--kb", help="Knowledge base; may be given several times.")] = None,
     file: Annotated[list[str] | None, typer.Option("--file", help="Restrict to these file ids.")] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option("--where", help="Only files of which this is known: company, period, type, language … =value."),
+    ] = None,
     mode: Annotated[str | None, typer.Option("--mode", help="auto (the default), single or multi.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Setting for this question only, as path=value.")
@@ -44,7 +48,7 @@ def search(
     if before is None:
         if question is None or not kb:
             raise InputError("Give a question and a knowledge base (--kb), or a stored trace (--replay).")
-        request = search_request(question, kb, file or [], cast(RetrievalMode, mode or "auto"))
+        request = search_request(question, kb, file or [], cast(RetrievalMode, mode or "auto"), where or [])
     else:
         if question is not None:
             raise InputError("The question stands in the trace: give either a question or --replay.")

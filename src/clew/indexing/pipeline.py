@@ -18,6 +18,7 @@ from clew.indexing.changes import compare_blocks
 from clew.indexing.chunking import chunk_file
 from clew.indexing.editing import apply_edits
 from clew.indexing.embedding import EmbeddingReport, embed_children, index_entries
+from clew.indexing.file_facts import merged_facts, read_facts
 from clew.indexing.granularity import embed_granularities
 from clew.indexing.graph import chunk_names
 from clew.indexing.parse_worker import parse_within
@@ -30,6 +31,8 @@ Progress = Callable[[str, float], None]
 
 # Shares of the whole, so that one bar runs from 0 to 1: the encoder takes most of the time.
 _PARSED, _STAGED, _EMBEDDED = 0.15, 0.2, 0.95
+# What a file says about itself stands on its first pages.
+_FIRST_PARENTS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,9 @@ class IndexingPipeline:
         self.index.delete(file.kb_id, file_id, keep_version=version)
         for key in old_keys - {published.file_key}:
             self.originals.delete(key)
-        return published
+        first_pages = "\n".join(p.text for p in self.records.file_parents(file_id, last=_FIRST_PARENTS - 1))
+        facts = merged_facts(read_facts(published.name, published.title, first_pages), published.facts)
+        return self.records.update_file(file_id, facts=facts) if facts != published.facts else published
 
     def abandon(self, file_id: str, version: int, error: ClewError) -> File:
         """Mark the file ``failed`` with the error as its reason and drop what was written of the version."""

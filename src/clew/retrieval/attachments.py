@@ -241,4 +241,5 @@ def _whole(number: int, file: File, kb_id: str, parent: ParentChunk, children: S
         tokens=parent.tokens,
         page=parent.page,
         regions=tuple(region for child in children for region in child.regions),
+        facts=file.shown_facts,
     )

@@ -197,4 +197,5 @@ def _evidence(number: int, candidate: Candidate, child: ChildChunk, file: File, 
         tokens=window.tokens,
         page=child.page,
         regions=child.regions,
+        facts=file.shown_facts,
     )

@@ -224,7 +224,7 @@ class Retriever:
         with trace.timed("encode"):
             queries = [(kb, make_hypothetical(written.text, kb)) for kb in request.kbs]
         with trace.timed("recall"):
-            found = self._recall.search(queries, request.scope, hypothetical=True)
+            found = self._recall.search_hypothetical(queries, request.scope, searched.preference)
             fused = self._recall.fuse(searched.with_more(found), request.scope)
         return replace(fused, stages=[stage, *fused.stages])
 
@@ -293,7 +293,8 @@ class Retriever:
         trace.usage = trace.usage + state.usage
         with trace.timed("order"):
             ordered = self._ordered(state, by_kb, planner, trace)
-        return Recalled(ordered, state.chunks, [])
+        preference = self._recall.preference(queries[0][1].text, kbs, scope)
+        return Recalled(ordered, state.chunks, [], preference)
 
     def _ordered(
         self, state: Recursion, queries: Mapping[str, Query], planner: Planner, trace: RetrievalTrace

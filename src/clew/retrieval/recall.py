@@ -10,6 +10,7 @@ from functools import partial
 
 from clew.config import Settings
 from clew.models.base import Embedder
+from clew.retrieval.file_preference import NO_PREFERENCE, FilePreferences, Preference, weighed, with_preferred
 from clew.retrieval.fusion import (
     HYPOTHETICAL,
     Route,
@@ -59,6 +60,7 @@ class Recalled:
     candidates: list[Candidate]
     chunks: dict[str, ChildChunk]
     stages: list[StageTrace]
+    preference: Preference = NO_PREFERENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +69,13 @@ class Searched:
 
     routes: list[tuple[SearchedKb, list[Route]]]
     stages: list[StageTrace]
+    preference: Preference = NO_PREFERENCE
 
     def with_more(self, other: Searched) -> Searched:
         """The routes of both; they ask the same KBs in the same order."""
         pairs = zip(self.routes, other.routes, strict=True)
-        return Searched([(kb, [*ours, *theirs]) for (kb, ours), (_, theirs) in pairs], [*self.stages, *other.stages])
+        routes = [(kb, [*ours, *theirs]) for (kb, ours), (_, theirs) in pairs]
+        return Searched(routes, [*self.stages, *other.stages], self.preference)
 
 
 def dense_representations(settings: Settings) -> list[Representation]:
@@ -107,6 +111,14 @@ class Recall:
     def __init__(self, records: Records, index: SearchIndex) -> None:
         self._records = records
         self._index = index
+        self._preferences = FilePreferences(records)
+
+    def preference(self, question: str, kbs: Sequence[SearchedKb], scope: Scope) -> Preference:
+        """Which of the scope's files the question means; none where the first KB's settings give others the same
+        weight."""
+        if kbs[0].settings.retrieval.mismatch_weight == 1.0:
+            return NO_PREFERENCE
+        return self._preferences.of(question, [kb.kb.kb_id for kb in kbs], scope)
 
     def look_up(
         self,
@@ -125,30 +137,54 @@ class Recall:
         scope: Scope,
         *,
         linked: Mapping[str, Sequence[Posting]] | None = None,
-        hypothetical: bool = False,
     ) -> Searched:
         """All routes of all KBs in parallel, inside the scope.
 
         ``queries`` pairs each KB with the query as its own embedder sees it; ``linked`` are postings by KB that the
-        graph of names adds as a route of their own. A ``hypothetical`` answer has two routes: keywords and child
-        vectors.
+        graph of names adds as a route of their own.
         """
-        searches = [self._searches(kb, query, scope, hypothetical) for kb, query in queries]
-        found = iter(list(_POOL.map(_timed, [search for routes in searches for _, search in routes])))
+        preference = self.preference(queries[0][1].text, [kb for kb, _ in queries], scope)
+        found, stages = self._routes(queries, scope, preference, prefix="")
+        added = linked or {}
+        for kb, routes in found:
+            graph = added.get(kb.kb.kb_id, ())
+            if graph:
+                routes.append(Route(GRAPH_ROUTE, graph))
+                stages.append(_route_stage(GRAPH_ROUTE, graph, 0.0))
+        if preference:
+            stages.insert(0, preference.stage())
+        return Searched([(kb, spread_over_children(routes)) for kb, routes in found], stages, preference)
+
+    def search_hypothetical(
+        self, queries: Sequence[tuple[SearchedKb, Query]], scope: Scope, preference: Preference
+    ) -> Searched:
+        """The two routes of a hypothetical answer, keywords and child vectors; ``preference`` is the question's."""
+        found, stages = self._routes(queries, scope, preference, prefix=HYPOTHETICAL)
+        return Searched(found, stages, preference)
+
+    def _routes(
+        self, queries: Sequence[tuple[SearchedKb, Query]], scope: Scope, preference: Preference, *, prefix: str
+    ) -> tuple[list[tuple[SearchedKb, list[Route]]], list[StageTrace]]:
+        preferred = replace(scope, file_ids=preference.matching) if preference else None
+        searches = [self._searches(kb, query, scope, prefix) for kb, query in queries]
+        again = [self._searches(kb, query, preferred, prefix) for kb, query in queries] if preferred else []
+        calls = [search for routes in (*searches, *again) for _, search in routes]
+        found = list(_POOL.map(_timed, calls))
+        firsts, seconds = iter(found), iter(found[sum(map(len, searches)) :])
         stages: list[StageTrace] = []
         by_kb: list[tuple[SearchedKb, list[Route]]] = []
         for (kb, _), named in zip(queries, searches, strict=True):
             routes = []
             for name, _ in named:
-                postings, ms = next(found)
-                routes.append(Route(name, postings))
-                stages.append(_route_stage(name, postings, ms))
-            graph = () if linked is None else linked.get(kb.kb.kb_id, ())
-            if graph:
-                routes.append(Route(GRAPH_ROUTE, graph))
-                stages.append(_route_stage(GRAPH_ROUTE, graph, 0.0))
-            by_kb.append((kb, spread_over_children(routes)))
-        return Searched(by_kb, stages)
+                postings, ms = next(firsts)
+                route = Route(name, postings)
+                if preferred:
+                    more, more_ms = next(seconds)
+                    route, ms = with_preferred(route, more, preference), ms + more_ms
+                routes.append(route)
+                stages.append(_route_stage(name, route.postings, ms))
+            by_kb.append((kb, routes))
+        return by_kb, stages
 
     def fuse(self, searched: Searched, scope: Scope, *, round: int = 1, in_rounds: bool = False) -> Recalled:
         """The routes' candidates in one ranking; chunks that are not current, or not in scope, are missing.
@@ -161,6 +197,7 @@ class Recall:
         settings = searched.routes[0][0].settings.retrieval
         rankings = [_fused(kb, routes, round, in_rounds) for kb, routes in searched.routes]
         fused = fuse_knowledge_bases(rankings, k=settings.rrf_k)
+        fused = weighed(fused, searched.preference, settings.mismatch_weight)
         chunks = self._records.children([c.chunk_id for c in fused])
         stage = StageTrace("fuse", candidates_in=len(fused))
         visible = _visible(fused, chunks, scope, stage)
@@ -170,20 +207,20 @@ class Recall:
             {"chunk_id": c.chunk_id, "score": c.score, "ranks": dict(c.ranks)} for c in kept[:_TRACED_RANKING]
         ]
         stage.ms = (time.perf_counter() - start) * 1000
-        return Recalled(kept, {c.chunk_id: chunks[c.chunk_id] for c in kept}, [*searched.stages, stage])
+        found = {c.chunk_id: chunks[c.chunk_id] for c in kept}
+        return Recalled(kept, found, [*searched.stages, stage], searched.preference)
 
-    def _searches(self, kb: SearchedKb, query: Query, scope: Scope, hypothetical: bool) -> list[tuple[str, _Search]]:
+    def _searches(self, kb: SearchedKb, query: Query, scope: Scope, prefix: str) -> list[tuple[str, _Search]]:
         visible = self._filter(kb, scope, None if kb.files is None else kb.files.bm25)
         embedded = visible if kb.files is None else self._filter(kb, scope, kb.files.semantic)
         settings = kb.settings.retrieval
-        prefix = HYPOTHETICAL if hypothetical else ""
         searches: list[tuple[str, _Search]] = []
         if kb.settings.representations.bm25:
             text = partial(self._index.search_text, k1=settings.bm25_k1, b=settings.bm25_b)
             found = partial(text, kb.kb.kb_id, query_terms(query.text), visible, settings.route_top_k)
             searches.append((f"{prefix}bm25", found))
         if query.vector is not None:
-            for representation in [Representation.L2] if hypothetical else dense_representations(kb.settings):
+            for representation in [Representation.L2] if prefix else dense_representations(kb.settings):
                 vector = partial(self._index.search_vector, kb.kb.kb_id, representation, query.vector)
                 searches.append((f"{prefix}{representation}", partial(vector, embedded, settings.route_top_k)))
         return searches
@@ -214,7 +251,7 @@ def spread_over_children(routes: Sequence[Route]) -> list[Route]:
             continue
         pairs = [
             (rank, replace(child, score=parent.score))
-            for rank, parent in enumerate(route.postings, start=1)
+            for rank, parent in zip(route.ranks or range(1, len(route.postings) + 1), route.postings, strict=True)
             for child in found.get(parent.parent_id, {"": parent}).values()
         ]
         spread.append(Route(route.name, [child for _, child in pairs], [rank for rank, _ in pairs]))

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from clew.models.base import Reranker
 from clew.retrieval.diversity import DiversityLimits, diversify
+from clew.retrieval.file_preference import weighed
 from clew.retrieval.recall import Recalled, SearchedKb, best_of_parents
 from clew.retrieval.reranking import rerank
 from clew.storage.base import Records, SearchIndex
@@ -43,7 +44,9 @@ class Selection:
                 timeout = kb.settings.models.reranker.timeout
                 candidates, stage, failure = rerank(question, candidates, passages, self._reranker, timeout)
             trace.stages.append(stage)
-            if failure:
+            if not failure:
+                candidates = weighed(candidates, recalled.preference, settings.mismatch_weight)
+            else:
                 trace.degraded.append(f"rerank: {failure}")
         return replace(recalled, candidates=candidates)
 

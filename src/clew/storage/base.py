@@ -183,6 +183,18 @@ class FileRecords(Protocol):
         ...
 
 
+class FactRecords(Protocol):
+    """What is known about files (``File.facts``), as a search asks for it."""
+
+    def facts_stamp(self, kb_id: str) -> str:
+        """Changes when a file of the KB comes, goes or changes. Asked before every look-up: keep it cheap."""
+        ...
+
+    def file_facts(self, kb_id: str) -> dict[str, Mapping[str, Any]]:
+        """Facts by file id, of completed, enabled files that have some."""
+        ...
+
+
 class ChunkRecords(Protocol):
     """Blocks, sections and chunks, by file and version.
 
@@ -479,6 +491,7 @@ class DecisionRecords(Protocol):
 class Records(
     KbRecords,
     FileRecords,
+    FactRecords,
     ChunkRecords,
     NameRecords,
     SummaryRecords,

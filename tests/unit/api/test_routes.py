@@ -314,3 +314,16 @@ def test_chunks_are_looked_up_by_id(client: TestClient, kb_id: str) -> None:
     (found,) = client.get("/api/v1/chunks", params={"id": [hit["chunk_id"], "gone"]}).json()
 
     assert (found["file"], found["file_id"], found["text"]) == ("report.txt", file["file_id"], hit["text"])
+
+
+def test_facts_are_corrected_and_filter_a_search(client: TestClient, kb_id: str) -> None:
+    first = _upload(client, kb_id, name="a.txt")
+    _upload(client, kb_id, text=TEXT + " Also.", name="b.txt")
+
+    changed = client.patch(f"/api/v1/files/{first['file_id']}", json={"facts": {"period": "2023"}})
+
+    assert changed.json()["facts"] == {"period": "2023", "corrected": ["period"]}
+    asked = {"question": "What was the revenue?", "kbs": ["reports"], "where": {"period": "2023"}}
+    found = client.post("/api/v1/search", json=asked).json()["hits"]
+    assert {hit["file_id"] for hit in found} == {first["file_id"]}
+    assert client.post("/api/v1/search", json=asked | {"where": {"colour": "red"}}).status_code == 422

@@ -348,7 +348,7 @@ export interface paths {
         head?: never;
         /**
          * Change File
-         * @description Rename a file, or hide it from every search and show it again.
+         * @description Rename a file, hide it from every search and show it again, or correct what is known about it.
          */
         patch: operations["change_file"];
         trace?: never;
@@ -1021,6 +1021,8 @@ export interface components {
              * @default true
              */
             stream: boolean;
+            /** @description Read only files of which this is known. */
+            where?: components["schemas"]["FileFilter"] | null;
         };
         /** ChatResponse */
         ChatResponse: {
@@ -1093,6 +1095,14 @@ export interface components {
         Citation: {
             /** Chunk Id */
             chunk_id: string;
+            /**
+             * Facts
+             * @description Of the file, where known: company, period, date, type.
+             * @default {}
+             */
+            facts: {
+                [key: string]: string;
+            };
             /** File Id */
             file_id: string;
             /** File Name */
@@ -1431,7 +1441,7 @@ export interface components {
             enabled: boolean;
             /**
              * Facts
-             * @description Company, period, date … where they can be read off.
+             * @description company, aliases, period, date, type where they can be read off; corrected: what a person set.
              */
             facts: {
                 [key: string]: unknown;
@@ -1501,6 +1511,17 @@ export interface components {
              * @description A disabled file is hidden from every search.
              */
             enabled?: boolean | null;
+            /**
+             * Facts
+             * @description What is known about the file, corrected: a value for a name, or null to take it away. It stays so when the file is read again.
+             * @default {}
+             * @example {
+             *       "period": "2020"
+             *     }
+             */
+            facts: {
+                [key: string]: string | string[] | null;
+            };
             /** Name */
             name?: string | null;
         };
@@ -1521,6 +1542,51 @@ export interface components {
              * @default 0
              */
             processing: number;
+        };
+        /**
+         * FileFilter
+         * @description Which files to read, by what is known about them; what is empty does not restrict.
+         */
+        FileFilter: {
+            /**
+             * Company
+             * @description Any name of it.
+             * @default
+             */
+            company: string;
+            /**
+             * Date From
+             * @description ISO date or its beginning, included.
+             * @default
+             * @example 2023-04
+             */
+            date_from: string;
+            /**
+             * Date To
+             * @description ISO date or its beginning, included.
+             * @default
+             */
+            date_to: string;
+            /**
+             * Language
+             * @default
+             * @example zh
+             */
+            language: string;
+            /**
+             * Period
+             * @description A year or a part of one.
+             * @default
+             * @example 2023
+             * @example 2023Q3
+             */
+            period: string;
+            /**
+             * Type
+             * @default
+             * @example annual_report
+             */
+            type: string;
         };
         /** FilePage */
         FilePage: {
@@ -2283,6 +2349,8 @@ export interface components {
             settings: {
                 [key: string]: unknown;
             };
+            /** @description Read only files of which this is known. */
+            where?: components["schemas"]["FileFilter"] | null;
         };
         /** SearchResponse */
         SearchResponse: {

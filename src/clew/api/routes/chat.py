@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from clew.api import schemas
 from clew.api.deps import ClewDep
 from clew.api.events import answer_stream, last_event_id
-from clew.api.routes.search import section_values
+from clew.api.routes.search import file_values, section_values
 from clew.app import Clew
 from clew.errors import ServiceUnavailableError
 from clew.storage.base import Message
@@ -34,7 +34,7 @@ def _start(clew: Clew, request: schemas.ChatRequest) -> str:
         request.question,
         kbs=kbs,
         conversation_id=request.conversation_id,
-        files=request.files,
+        files=file_values(clew, kbs, request.files, request.where),
         sections=section_values(request.sections),
         mode=request.retrieval_mode,
         kind=request.kind,

@@ -81,7 +81,9 @@ def get_file(file_id: str, clew: ClewDep) -> schemas.File:
 
 @router.patch("/files/{file_id}")
 def change_file(file_id: str, change: schemas.FileChange, clew: ClewDep) -> schemas.File:
-    """Rename a file, or hide it from every search and show it again."""
+    """Rename a file, hide it from every search and show it again, or correct what is known about it."""
+    if change.facts:
+        clew.correct_facts(file_id, change.facts)
     return schemas.File.model_validate(clew.change_file(file_id, enabled=change.enabled, name=change.name))
 
 

@@ -9,9 +9,10 @@ from fastapi import APIRouter, Query
 
 from clew.api import schemas
 from clew.api.deps import ClewDep
+from clew.app import Clew
 from clew.evaluation.decisions import read_decision
 from clew.trace import ComplexityDecision, to_json
-from clew.types import SectionFilter
+from clew.types import FileFilter, SectionFilter
 
 router = APIRouter(tags=["search"])
 
@@ -23,13 +24,20 @@ def section_values(sections: Sequence[schemas.SectionFilter] | None) -> list[Sec
     return [SectionFilter(section.file_id, section.section_path) for section in sections]
 
 
+def file_values(
+    clew: Clew, kbs: Sequence[str], files: Sequence[str] | None, where: schemas.FileFilter | None
+) -> Sequence[str] | None:
+    """A request's file filters as ids; None for no restriction."""
+    return files if where is None else clew.files_where(kbs, FileFilter(**where.model_dump()), files)
+
+
 @router.post("/search")
 def search(request: schemas.SearchRequest, clew: ClewDep) -> schemas.SearchResponse:
     """Find passages; the same code as chat, without the answer."""
     result = clew.search(
         request.question,
         kbs=request.kbs,
-        files=request.files,
+        files=file_values(clew, request.kbs, request.files, request.where),
         sections=section_values(request.sections),
         mode=request.retrieval_mode,
         kind=request.kind,

@@ -11,6 +11,7 @@ from clew.storage.records.chunks import SqlChunks
 from clew.storage.records.conversations import SqlConversations
 from clew.storage.records.database import Database
 from clew.storage.records.decisions import SqlDecisions
+from clew.storage.records.facts import SqlFacts
 from clew.storage.records.files import SqlFiles
 from clew.storage.records.kbs import SqlKbs
 from clew.storage.records.names import SqlNames
@@ -25,6 +26,7 @@ __all__ = ["SqlRecords"]
 class SqlRecords(
     SqlKbs,
     SqlFiles,
+    SqlFacts,
     SqlChunks,
     SqlNames,
     SqlSummaries,
