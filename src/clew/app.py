@@ -28,7 +28,7 @@ from clew.indexing.attachments import Attachments, attached_kb_id, is_attached
 from clew.indexing.file_facts import corrected_facts
 from clew.indexing.pipeline import IndexingPipeline
 from clew.indexing.reconciling import Finding, Reconciler
-from clew.models.base import ChatMessage, ChatModel, ComplexityClassifier, Embedder, Reranker
+from clew.models.base import ChatMessage, ChatModel, ComplexityClassifier, Embedder, Reranker, VisionModel
 from clew.models.complexity_head import ComplexityHead
 from clew.models.local import embedded_embedder, onnx_embedder
 from clew.retrieval.attached_question import with_attachments
@@ -169,6 +169,11 @@ class Clew:
         return make_reranker(self.settings.models.reranker)
 
     @cached_property
+    def vision(self) -> VisionModel | None:
+        """Says what images, charts and tables show while files are read; None where none is configured."""
+        return make_vision(self.settings.models.vision)
+
+    @cached_property
     def classifier(self) -> ComplexityClassifier | None:
         """The external complexity classifier; None where no URL is set."""
         settings = self.settings.complexity
@@ -189,7 +194,7 @@ class Clew:
     @cached_property
     def pipeline(self) -> IndexingPipeline:
         """The write flow."""
-        return IndexingPipeline(self.records, self.index, self.originals, self.embedder, self.settings)
+        return IndexingPipeline(self.records, self.index, self.originals, self.embedder, self.settings, self.vision)
 
     @property
     def jobs(self) -> IngestionJobs:
@@ -741,6 +746,11 @@ class Clew:
             checks.append(Check("language model", True, "none configured: answers quote the documents"))
         else:
             checks.append(_checked("language model", lambda: _probe_chat(self.chat)))
+        if self.vision is None:
+            checks.append(Check("vision model", True, "none configured: images keep the text that stands on them"))
+        else:
+            checks.append(_checked("vision model", lambda: _probe_vision(self.vision)))
+        checks.append(_checked("text recognition", _probe_recognition))
         if self.settings.models.reranker.kind == "none":
             checks.append(Check("reranker", True, "none configured: passages stay in the fused order"))
         else:
@@ -901,6 +911,15 @@ def make_chat(settings: ChatSettings, setting: str = "models.chat") -> ChatModel
     return OpenAIChatModel(settings, setting=setting)
 
 
+def make_vision(settings: ChatSettings) -> VisionModel | None:
+    """The vision model that the settings name, or None."""
+    if not settings.url:
+        return None
+    from clew.models.vision import OpenAIVisionModel  # noqa: PLC0415 - see Clew.classifier
+
+    return OpenAIVisionModel(settings)
+
+
 def make_reranker(settings: RerankerSettings) -> Reranker | None:
     """The reranker that the settings name, or None. Raises SettingsError."""
     if settings.kind == "none":
@@ -916,6 +935,19 @@ def _probe_chat(chat: ChatModel | None) -> str:
     assert chat is not None
     reply = chat.complete([ChatMessage("user", "Answer with the word yes.")], max_tokens=16, timeout=20)
     return f"{chat.name} answered {reply.text[:40]!r}"
+
+
+def _probe_vision(vision: VisionModel | None) -> str:
+    from clew.models.vision import probe_vision  # noqa: PLC0415 - see Clew.classifier
+
+    assert vision is not None
+    return probe_vision(vision)
+
+
+def _probe_recognition() -> str:
+    from clew.indexing.parsers.recognition import probe  # noqa: PLC0415 - OpenCV is loaded where it is needed
+
+    return probe()
 
 
 def _probe_reranker(reranker: Reranker | None) -> str:

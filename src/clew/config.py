@@ -95,6 +95,8 @@ class ModelSettings(_Section):
     """Writes answers."""
     enrichment: ChatSettings = ChatSettings()
     """The small model: rewriting, yes/no, planning, summaries; without a URL the chat model serves."""
+    vision: ChatSettings = ChatSettings()
+    """Says what images, charts and tables of documents show; an endpoint that takes images."""
     reranker: RerankerSettings = RerankerSettings()
 
 
@@ -110,6 +112,22 @@ class OcrSettings(_Section):
     """Seconds that one page may take once ``parse_timeout`` is used up."""
 
 
+class VisionSettings(_Section):
+    """What the vision model (``models.vision``) is asked about a file's blocks."""
+
+    images: bool = True
+    """Images and charts: a caption and what they say."""
+    tables: bool = True
+    """Tables of PDF files: a caption, and their cells where the model reads the same numbers."""
+    max_calls: int = Field(300, ge=0)
+    """Calls for one file; what is in the cache costs none."""
+    parallel: int = Field(4, ge=1, le=64)
+    per_minute: int = Field(0, ge=0)
+    """Calls a minute, for endpoints that limit them; 0: no limit."""
+    patience: float = Field(300.0, ge=0)
+    """Seconds that one file waits in all for an endpoint that is overloaded."""
+
+
 class IndexingSettings(_Section):
     """How files become chunks."""
 
@@ -123,6 +141,7 @@ class IndexingSettings(_Section):
     """Seconds one file may take to parse."""
     parse_memory_bytes: int = Field(2_000_000_000, ge=100_000_000)
     ocr: OcrSettings = OcrSettings()
+    vision: VisionSettings = VisionSettings()
 
 
 class RepresentationSettings(_Section):

@@ -154,6 +154,14 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """An encoded image, as a vision model is sent it."""
+
+    data: bytes
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedFile:
     """What a parser and the section tree make of one file: its blocks in reading order and its sections."""
 
@@ -165,6 +173,8 @@ class ParsedFile:
     sections: tuple[Section, ...] = ()
     warnings: tuple[str, ...] = ()
     """What could not be read although the rest was, in words a person understands."""
+    pictures: Mapping[str, Picture] = field(default_factory=dict)
+    """What images, charts and tables look like, by content hash; only where someone asked for them."""
 
 
 @dataclass(frozen=True, slots=True)

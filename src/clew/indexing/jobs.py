@@ -162,9 +162,9 @@ def _jobs() -> IngestionJobs:
 def _ingest(kb_id: str, file_id: str, version: int) -> str:
     """The steps of one version."""
     with _cleared_at_the_end(kb_id, file_id, version):
-        _stage(file_id, version)
+        staged = _stage(file_id, version)
         embedded = _index(file_id, version)
-        _publish(file_id, version, embedded)
+        _publish(file_id, version, embedded, staged)
     return file_id
 
 
@@ -218,9 +218,9 @@ def _index(file_id: str, version: int) -> dict[str, int]:
 
 
 @DBOS.step(name="publish", **_RETRIED)
-def _publish(file_id: str, version: int, embedded: dict[str, int]) -> None:
+def _publish(file_id: str, version: int, embedded: dict[str, int], staged: dict[str, int] | None = None) -> None:
     jobs = _jobs()
-    jobs.pipeline.publish(file_id, version, EmbeddingReport(**embedded))
+    jobs.pipeline.publish(file_id, version, EmbeddingReport(**embedded), staged)
     jobs.forget_progress(file_id)
 
 

@@ -100,15 +100,20 @@ def parse_file(
 
 
 def parse_within(
-    path: Path, name: str, settings: IndexingSettings, *, on_page: Pages = lambda done, total: None
+    path: Path,
+    name: str,
+    settings: IndexingSettings,
+    *,
+    pictures: bool = False,
+    on_page: Pages = lambda done, total: None,
 ) -> ParsedFile:
-    """:func:`parse_file` with the limits and options of a KB's settings."""
+    """:func:`parse_file` with the limits and options of a KB's settings; ``pictures``: a vision model wants them."""
     ocr = settings.ocr
     return parse_file(
         path,
         name,
         limits=ParseLimits(settings.parse_timeout, ocr.page_timeout, settings.parse_memory_bytes),
-        options=ParseOptions(ocr=ocr.enabled, ocr_dpi=ocr.dpi, ocr_max_pages=ocr.max_pages),
+        options=ParseOptions(ocr.enabled, ocr.dpi, ocr.max_pages, pictures),
         on_page=on_page,
     )
 

@@ -1,6 +1,6 @@
 """The write flow: a file becomes blocks, sections, chunks, vectors and index entries, and then visible.
 
-source → parse → chunk → stage → embed → index → publish
+source → parse → enrich → chunk → stage → embed → index → publish
 
 Each stage may be repeated after a crash: staging replaces what an interrupted attempt left, vectors are cached,
 index entries are overwritten, and nothing is visible before :meth:`IndexingPipeline.publish`. Each names the version
@@ -18,11 +18,12 @@ from clew.indexing.changes import compare_blocks
 from clew.indexing.chunking import chunk_file
 from clew.indexing.editing import apply_edits
 from clew.indexing.embedding import EmbeddingReport, embed_children, index_entries
+from clew.indexing.enrichment import EnrichmentReport, enrich
 from clew.indexing.file_facts import merged_facts, read_facts
 from clew.indexing.granularity import embed_granularities
 from clew.indexing.graph import chunk_names
 from clew.indexing.parse_worker import parse_within
-from clew.models.base import Embedder
+from clew.models.base import Embedder, VisionModel
 from clew.storage.base import Originals, Records, SearchIndex
 from clew.types import ChangeReport, File, KnowledgeBase, ParsedFile
 
@@ -30,7 +31,7 @@ Progress = Callable[[str, float], None]
 """Receives the stage's name and the share of the whole that is done, from 0 to 1."""
 
 # Shares of the whole, so that one bar runs from 0 to 1: the encoder takes most of the time.
-_PARSED, _STAGED, _EMBEDDED = 0.15, 0.2, 0.95
+_PARSED, _ENRICHED, _STAGED, _EMBEDDED = 0.12, 0.17, 0.2, 0.95
 # What a file says about itself stands on its first pages.
 _FIRST_PARENTS = 8
 
@@ -44,21 +45,25 @@ class IndexingPipeline:
     originals: Originals
     embedder: Embedder
     settings: Settings
+    vision: VisionModel | None = None
+    """Says what images, charts and tables show; without one they keep their own text."""
 
     def stage(self, file_id: str, version: int, progress: Progress) -> Mapping[str, int]:
         """Parse the file's current original, chunk it and write the rows of this version. Where the published version
         was made of the same original (an edit), what was read for it serves again.
 
-        Returns how many blocks, sections, parents and children there are. Raises FileFailedError.
+        Returns how many blocks, sections, parents and children there are, and how often the vision model was asked and
+        how often its answer was known already. Raises FileFailedError.
         """
         file = self.records.get_file(file_id)
         settings = self._settings_of(file)
         progress("parse", 0.0)
         parsed = self.records.parsed(file_id) or self._parsed(file, settings, progress)
-        progress("chunk", _PARSED)
+        parsed, report = self._enriched(parsed, settings, progress)
+        progress("chunk", _ENRICHED)
         counts = self.stage_parsed(file, version, parsed)
         progress("embed", _STAGED)
-        return counts
+        return {**counts, "vision_calls": report.calls, "vision_saved": report.reused}
 
     def _parsed(self, file: File, settings: Settings, progress: Progress) -> ParsedFile:
         with self.originals.local_path(file.file_key) as path:
@@ -66,8 +71,22 @@ class IndexingPipeline:
                 path,
                 file.name,
                 settings.indexing,
+                pictures=self.vision is not None,
                 on_page=lambda done, total: progress("recognise", _PARSED * done / total),
             )
+
+    def _enriched(
+        self, parsed: ParsedFile, settings: Settings, progress: Progress
+    ) -> tuple[ParsedFile, EnrichmentReport]:
+        if self.vision is None or not parsed.pictures:
+            return parsed, EnrichmentReport()
+        return enrich(
+            parsed,
+            self.vision,
+            self.records,
+            settings.indexing.vision,
+            on_progress=lambda share: progress("enrich", _PARSED + share * (_ENRICHED - _PARSED)),
+        )
 
     def stage_parsed(self, file: File, version: int, parsed: ParsedFile) -> Mapping[str, int]:
         """Chunk what was parsed (with sections) and write the rows of this version."""
@@ -133,11 +152,16 @@ class IndexingPipeline:
         self.index.upsert(kb.kb_id, entries)
         return report
 
-    def publish(self, file_id: str, version: int, embedded: EmbeddingReport) -> File:
-        """Make the version the visible one, then delete what the old one had in the index and its original."""
+    def publish(
+        self, file_id: str, version: int, embedded: EmbeddingReport, staged: Mapping[str, int] | None = None
+    ) -> File:
+        """Make the version the visible one, then delete what the old one had in the index and its original.
+
+        ``embedded`` and ``staged`` are what :meth:`index_version` and :meth:`stage` returned, for the change report.
+        """
         file = self.records.get_file(file_id)
         old_keys = self.records.file_keys(file_id)
-        published = self.records.publish(file_id, version, changes=self._changes(file, version, embedded))
+        published = self.records.publish(file_id, version, changes=self._changes(file, version, embedded, staged or {}))
         self.index.delete(file.kb_id, file_id, keep_version=version)
         for key in old_keys - {published.file_key}:
             self.originals.delete(key)
@@ -163,7 +187,9 @@ class IndexingPipeline:
         if not published:
             self.index.delete(kb_id, file_id, version=version)
 
-    def _changes(self, file: File, version: int, embedded: EmbeddingReport) -> ChangeReport | None:
+    def _changes(
+        self, file: File, version: int, embedded: EmbeddingReport, staged: Mapping[str, int]
+    ) -> ChangeReport | None:
         if file.version in (0, version):  # the first one, or published before a crash
             return None
         blocks, sections = self.records.blocks, self.records.sections
@@ -179,6 +205,8 @@ class IndexingPipeline:
             compared,
             embeddings_made=embedded.encoded,
             embeddings_saved=embedded.reused,
+            vision_calls_made=staged.get("vision_calls", 0),
+            vision_calls_saved=staged.get("vision_saved", 0),
             edits_kept=len(file.edits) - len(lost),
             edits_lost=lost,
         )

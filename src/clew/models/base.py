@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from clew.types import FloatArray, TokenUsage
+from clew.types import FloatArray, Picture, TokenUsage
 
 
 @runtime_checkable
@@ -67,6 +67,8 @@ class ChatMessage:
 
     role: Literal["system", "user", "assistant"]
     content: str
+    pictures: tuple[Picture, ...] = ()
+    """Shown with the text; only models that see can be sent any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,22 @@ class ChatModel(Protocol):
         timeout: float | None = None,
     ) -> Iterator[CompletionDelta]:
         """The answer in pieces; closing the iterator closes the connection. Raises ServiceError, also midway."""
+        ...
+
+
+@runtime_checkable
+class VisionModel(Protocol):
+    """Says what a picture shows. Implementations are safe to call from several threads."""
+
+    @property
+    def name(self) -> str:
+        """The model's name: what it made is kept under it."""
+        ...
+
+    def describe(
+        self, prompt: str, picture: Picture, *, max_tokens: int | None = None, schema: Mapping[str, Any] | None = None
+    ) -> Completion:
+        """The answer to ``prompt``; ``schema`` as in :meth:`ChatModel.complete`. Raises ServiceError."""
         ...
 
 

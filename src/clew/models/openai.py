@@ -145,7 +145,7 @@ class OpenAIChatModel:
     def _payload(self, messages: Sequence[ChatMessage], temperature: float, max_tokens: int | None) -> Payload:
         payload: Payload = {
             "model": self._settings.model,
-            "messages": [{"role": message.role, "content": clean(message.content)} for message in messages],
+            "messages": [{"role": message.role, "content": _content(message)} for message in messages],
             "temperature": temperature,
         }
         if max_tokens is not None:
@@ -281,6 +281,18 @@ class OpenAIEmbedder:
 def _vector(value: Any) -> Any:
     """A list of numbers, or base64 of little-endian float32."""
     return np.frombuffer(base64.b64decode(value), "<f4") if isinstance(value, str) else value
+
+
+def _content(message: ChatMessage) -> str | list[Payload]:
+    """A text, or where there are pictures a list of parts, which models that only read refuse."""
+    text = clean(message.content)
+    if not message.pictures:
+        return text
+    parts: list[Payload] = [{"type": "text", "text": text}]
+    for picture in message.pictures:
+        data = base64.b64encode(picture.data).decode("ascii")
+        parts.append({"type": "image_url", "image_url": {"url": f"data:{picture.media_type};base64,{data}"}})
+    return parts
 
 
 def _text(content: Any) -> str:

@@ -160,6 +160,7 @@ export const en = {
       queued: "Waiting",
       store: "Storing",
       parse: "Reading",
+      recognise: "Recognising text",
       enrich: "Looking at images",
       chunk: "Splitting",
       embed: "Embedding",

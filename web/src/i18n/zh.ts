@@ -163,6 +163,7 @@ export const zh: Texts = {
       queued: "等待中",
       store: "存储",
       parse: "读取",
+      recognise: "识别文字",
       enrich: "识别图像",
       chunk: "切分",
       embed: "向量化",

@@ -6,6 +6,7 @@ second. Formats that Clew does not read are refused by name.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -64,7 +65,11 @@ def parse(
         raise EmptyFileError(f"{name}: the file is empty (0 bytes). Check that it was saved or copied completely.")
     kind = media_type or detect(data, name)
     try:
-        return build_sections(parser_for(kind, name, context)(data, name))
+        parsed = build_sections(parser_for(kind, name, context)(data, name))
+        if context.depth:
+            return parsed
+        pictures = import_module("clew.indexing.parsers.pictures") if context.options.pictures else None
+        return replace(parsed, pictures=pictures.reduced(parsed.pictures) if pictures else {})
     except FileFailedError:
         raise
     except RecursionError as error:

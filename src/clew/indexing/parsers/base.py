@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
 from clew.errors import EmptyFileError
 from clew.indexing.hashing import content_hash
-from clew.types import BBox, Block, BlockType, CellSpan, ParsedFile, Table
+from clew.types import BBox, Block, BlockType, CellSpan, ParsedFile, Picture, Table
 
 __all__ = [
     "BlockBuilder",
@@ -41,6 +41,14 @@ MAX_HEADING_LEVEL = 9
 CELL_SEPARATOR = " | "
 _MAX_REPEATED_CHARS = 40
 
+_IMAGE_SIGNATURES = {
+    b"\x89PNG\r\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF8": "image/gif",
+    b"BM": "image/bmp",
+    b"II*\0": "image/tiff",
+    b"MM\0*": "image/tiff",
+}
 _LINE_ENDS = re.compile(r"\r\n?|[\u0085\u2028\u2029\x0b\x0c]")
 # Control characters, lone surrogates, zero-width characters, soft hyphens, byte order marks, non-characters.
 _INVISIBLE = re.compile(
@@ -233,6 +241,7 @@ class BlockBuilder:
 
     def __init__(self) -> None:
         self._blocks: list[Block] = []
+        self._pictures: dict[str, Picture] = {}
 
     def __len__(self) -> int:
         return len(self._blocks)
@@ -276,11 +285,12 @@ class BlockBuilder:
         """A chart: its title and data as far as the format has them as text."""
         self._add(BlockType.CHART, flowing(text), page, bbox, payload=payload)
 
-    def attached(self, blocks: Iterable[Block], *, below: int) -> None:
+    def attached(self, blocks: Iterable[Block], pictures: Mapping[str, Picture], *, below: int) -> None:
         """Blocks of another file (an attachment), its headings below a heading of level ``below``.
 
         Pages and boxes are left out: they are those of the other file.
         """
+        self._pictures.update(pictures)
         for block in blocks:
             level = None if block.level is None else min(block.level + below, MAX_HEADING_LEVEL)
             self._blocks.append(replace(block, ordinal=len(self._blocks), level=level, page=None, bbox=None))
@@ -301,12 +311,15 @@ class BlockBuilder:
             return
         if type is BlockType.PARAGRAPH and _ONLY_RULES.fullmatch(text):
             return
+        identity = content_hash(type, text, table, payload)
+        if payload is not None and (kind := _image_type(payload)):
+            self._pictures.setdefault(identity, Picture(payload, kind))
         self._blocks.append(
             Block(
                 ordinal=len(self._blocks),
                 type=type,
                 text=text,
-                content_hash=content_hash(type, text, table, payload),
+                content_hash=identity,
                 page=page,
                 bbox=bbox,
                 level=level,
@@ -319,6 +332,11 @@ class BlockBuilder:
     def blocks(self) -> tuple[Block, ...]:
         """The blocks so far."""
         return tuple(self._blocks)
+
+    @property
+    def pictures(self) -> Mapping[str, Picture]:
+        """What those of the images show that came with their bytes, by content hash."""
+        return self._pictures
 
     def finish(
         self,
@@ -343,7 +361,16 @@ class BlockBuilder:
             pages=pages,
             blocks=self.blocks,
             warnings=tuple(warnings),
+            pictures=dict(self._pictures),
         )
+
+
+def _image_type(payload: bytes) -> str:
+    """The media type of an image's bytes; empty for anything else (an address, a chart's text)."""
+    for signature, kind in _IMAGE_SIGNATURES.items():
+        if payload.startswith(signature):
+            return kind
+    return "image/webp" if payload[:4] == b"RIFF" and payload[8:12] == b"WEBP" else ""
 
 
 def _title_of(blocks: Sequence[Block]) -> str:

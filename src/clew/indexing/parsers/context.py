@@ -17,6 +17,8 @@ class ParseOptions:
     """Pixels an inch at which a page is drawn before its text is recognised."""
     ocr_max_pages: int = 500
     """Pages of one file that are recognised; the others are named in a warning."""
+    pictures: bool = False
+    """Whether :attr:`~clew.types.ParsedFile.pictures` is wanted, for a vision model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ def parse(data: bytes, name: str) -> ParsedFile:
             below = title[1]
         else:
             below = 0
-        builder.attached(chapter.blocks, below=below)
+        builder.attached(chapter.blocks, chapter.pictures, below=below)
     return builder.finish(name, MEDIA_TYPE, title=_metadata(root, "title"), warnings=warnings)
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from clew.errors import DamagedFileError, FileFailedError
+from clew.indexing.parsers.base import BlockBuilder, content_hash
 from clew.indexing.parsers.context import DEFAULT_CONTEXT, ParseContext
 from clew.indexing.parsers.pdf_blocks import blocks_of_pages
 from clew.indexing.parsers.pdf_page import PageContent
 from clew.indexing.parsers.recognition import recognise
-from clew.types import BBox, ParsedFile
+from clew.types import BBox, Block, BlockType, ParsedFile, Picture
 
 PAGE_SIDE = 842.0
 """Points of a picture's longer side (A4): its boxes are in points of a page of that size."""
@@ -25,7 +27,7 @@ _MAX_FRAMES = 200
 
 def parse(data: bytes, name: str, context: ParseContext = DEFAULT_CONTEXT) -> ParsedFile:
     """Blocks of a picture's text. Raises FileFailedError where it is damaged, too large or shows no text."""
-    if not context.options.ocr:
+    if not context.options.ocr and not context.options.pictures:
         raise FileFailedError(
             f"{name}: the text of pictures is not recognised, because that is off. Set indexing.ocr.enabled, or add "
             "the text itself."
@@ -37,19 +39,32 @@ def parse(data: bytes, name: str, context: ParseContext = DEFAULT_CONTEXT) -> Pa
             frames = min(getattr(image, "n_frames", 1), _MAX_FRAMES, context.options.ocr_max_pages)
             dropped = getattr(image, "n_frames", 1) - frames
             for number, picture in enumerate(_frames(image, name, 1 if media_type == "image/gif" else frames), start=1):
-                contents.append(_recognised(picture, number))
+                contents.append(_page(picture, number, ocr=context.options.ocr))
                 context.on_page(number, frames)
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise DamagedFileError(
             f"{name}: the picture is damaged or cut off ({error}). Open it in a picture viewer and save it again."
         ) from error
+    whole = BBox(0, 0, contents[0].width, contents[0].height)
     if not any(content.words for content in contents):
+        if context.options.pictures:  # a vision model may tell what it shows
+            builder = BlockBuilder()
+            builder.image(payload=data, page=1, bbox=whole)
+            return builder.finish(name, media_type, pages=len(contents))
         raise FileFailedError(
             f"{name}: no text was recognised on the picture, so there is nothing to search. "
             "Add a text that describes it."
         )
     warnings = [f"Only the first {frames} of {frames + dropped} pictures in the file were read."] if dropped > 0 else []
-    return blocks_of_pages(contents, name, media_type, cover=False, warnings=warnings)
+    parsed = blocks_of_pages(contents, name, media_type, cover=False, warnings=warnings)
+    return _with_picture(parsed, Picture(data, media_type), whole) if context.options.pictures else parsed
+
+
+def _with_picture(parsed: ParsedFile, picture: Picture, box: BBox) -> ParsedFile:
+    """The recognised text and, after it, the picture itself."""
+    identity = content_hash(BlockType.IMAGE, "", None, picture.data)
+    block = Block(len(parsed.blocks), BlockType.IMAGE, "", identity, page=1, bbox=box)
+    return replace(parsed, blocks=(*parsed.blocks, block), pictures={identity: picture})
 
 
 def _frames(image: Image.Image, name: str, count: int) -> Iterator[Image.Image]:
@@ -71,9 +86,7 @@ def _frames(image: Image.Image, name: str, count: int) -> Iterator[Image.Image]:
         yield frame
 
 
-def _recognised(picture: Image.Image, number: int) -> PageContent:
+def _page(picture: Image.Image, number: int, *, ocr: bool) -> PageContent:
     scale = PAGE_SIDE / max(picture.size)
     width, height = picture.width * scale, picture.height * scale
-    content = recognise(np.asarray(picture), width, height, number)
-    content.images = [] if content.words else [BBox(0, 0, width, height)]
-    return content
+    return recognise(np.asarray(picture), width, height, number) if ocr else PageContent(number, width, height)

@@ -93,5 +93,5 @@ def _attach(attachment: Attachment, builder: BlockBuilder, context: ParseContext
     if attachment.inline and parsed.media_type.startswith("image/"):
         return []
     builder.heading(attachment.name, 1)
-    builder.attached(parsed.blocks, below=1)
+    builder.attached(parsed.blocks, parsed.pictures, below=1)
     return [f"Attachment {attachment.name}: {warning}" for warning in parsed.warnings]

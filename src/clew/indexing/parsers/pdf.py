@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pypdfium2
@@ -16,6 +17,7 @@ from clew.indexing.parsers.pdf_headings import OutlineEntry
 from clew.indexing.parsers.pdf_page import PageContent
 from clew.indexing.parsers.pdf_reader import PageReader
 from clew.indexing.parsers.pdf_recognised import pages_text, recognise_pages
+from clew.indexing.parsers.pictures import drawn_pictures
 from clew.types import ParsedFile
 
 MEDIA_TYPE = "application/pdf"
@@ -42,10 +44,12 @@ def parse(data: bytes, name: str, context: ParseContext = DEFAULT_CONTEXT) -> Pa
             warnings += recognise_pages(document, contents, context)
             outline = _outline(document)
             title = str(document.get_metadata_value("Title") or "")
+            _check_text(contents, context, name)
+            parsed = blocks_of_pages(contents, name, MEDIA_TYPE, outline=outline, title=title, warnings=warnings)
+            pictures = drawn_pictures(document, parsed.blocks) if context.options.pictures else {}
         finally:
             document.close()
-    _check_text(contents, context, name)
-    return blocks_of_pages(contents, name, MEDIA_TYPE, outline=outline, title=title, warnings=warnings)
+    return replace(parsed, pictures=pictures)
 
 
 def _open(data: bytes, name: str) -> Any:
@@ -95,6 +99,8 @@ def _check_text(contents: Sequence[PageContent], context: ParseContext, name: st
         return
     if not any(content.images for content in contents):
         raise EmptyFileError(f"{name}: no page holds text or images. Check that it is the right file.")
+    if context.options.pictures:
+        return  # a vision model may tell what they show
     if not context.options.ocr:
         raise FileFailedError(
             f"{name}: its pages are scans without a text layer, and text recognition is off. Set indexing.ocr.enabled, "

@@ -96,6 +96,7 @@ class _Item:
     items: list[str] = field(default_factory=list)
     paragraph: Paragraph | None = None
     right: float = 0.0
+    payload: bytes | None = None
 
 
 class _Writer:
@@ -146,7 +147,8 @@ class _Writer:
                 self._items.append(_Item("list", number, box, items=lines))
                 self._tables.forget()
             elif isinstance(element, Picture):
-                self._items.append(_Item("image", number, page.content.shown(element.bbox)))
+                box = page.content.shown(element.bbox)
+                self._items.append(_Item("image", number, box, payload=page.content.fingerprint(element.bbox)))
 
     def _run(self, page: Page, run: TextRun, start: int) -> None:
         number = page.content.number
@@ -212,7 +214,7 @@ class _Writer:
         elif item.kind == "table" and item.table is not None:
             builder.table(item.table, item.page, item.bbox)
         elif item.kind == "image":
-            builder.image(page=item.page, bbox=item.bbox)
+            builder.image(payload=item.payload, page=item.page, bbox=item.bbox)
 
     def _cover_title(self) -> str:
         """The largest lines of the first page with text, if they are larger than running text."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -16,6 +17,9 @@ _MAX_OBJECTS = 500_000
 _MAX_FORM_DEPTH = 6
 _MAX_SEGMENTS = 400
 _TEXT = pdfium.FPDF_PAGEOBJ_TEXT
+_LARGE = 60.0
+_MAX_DIGESTS = 500
+"""Images of at least so many points on one side are told apart, so many of them on a page."""
 _THIN = 2.5
 """Up to this many points, a filled box is a line."""
 
@@ -96,10 +100,13 @@ def _thin(x0: float, y0: float, x1: float, y1: float) -> Rule:
     return Rule((x0 + x1) / 2, y0, (x0 + x1) / 2, y1)
 
 
-def drawings(page: Any, map: Affine, width: float, height: float) -> tuple[list[Rule], list[BBox]]:
-    """Ruling lines and the boxes of images, as far as they lie on the page."""
+def drawings(
+    page: Any, map: Affine, width: float, height: float
+) -> tuple[list[Rule], list[BBox], list[tuple[BBox, bytes]]]:
+    """Ruling lines, the boxes of images, and digests of the larger ones' data, as far as they lie on the page."""
     rules: list[Rule] = []
     images: list[BBox] = []
+    digests: list[tuple[BBox, bytes]] = []
     left, bottom, right, top = (ctypes.c_float() for _ in range(4))
     for item, kind, place in _objects(page, map):
         if kind == pdfium.FPDF_PAGEOBJ_PATH:
@@ -109,7 +116,17 @@ def drawings(page: Any, map: Affine, width: float, height: float) -> tuple[list[
             box = BBox(max(0.0, box.x0), max(0.0, box.y0), min(width, box.x1), min(height, box.y1))
             if box.x1 > box.x0 and box.y1 > box.y0:
                 images.append(box)
-    return rules, images
+                if max(box.x1 - box.x0, box.y1 - box.y0) >= _LARGE and len(digests) < _MAX_DIGESTS:
+                    digests.append((box, _digest(item)))
+    return rules, images, digests
+
+
+def _digest(image: Any) -> bytes:
+    """What tells an image from another, wherever it stands: the SHA-256 of its stored bytes."""
+    size = pdfium.FPDFImageObj_GetImageDataRaw(image, None, 0)
+    buffer = ctypes.create_string_buffer(size)
+    pdfium.FPDFImageObj_GetImageDataRaw(image, buffer, size)
+    return hashlib.sha256(buffer.raw).digest()
 
 
 def links(document: Any, page: Any, map: Affine) -> list[tuple[BBox, int]]:

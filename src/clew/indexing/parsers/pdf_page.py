@@ -85,12 +85,23 @@ class PageContent:
     words: list[Word] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
     images: list[BBox] = field(default_factory=list)
+    digests: list[tuple[BBox, bytes]] = field(default_factory=list)
+    """Boxes of the larger images and the SHA-256 of their data."""
     links: list[tuple[BBox, int]] = field(default_factory=list)
     """Boxes that lead to another page of the same file, with that page's number."""
     turn: int = 0
     """Clockwise degrees by which the content was turned to read upright: 0, 90, 180 or 270."""
     noise: float = 0.0
     """Share of characters without a meaning (no Unicode value, private use)."""
+
+    def fingerprint(self, box: BBox) -> bytes | None:
+        """What the images inside ``box`` show, independent of where it stands; None where nothing is known."""
+        inside = [
+            digest
+            for other, digest in self.digests
+            if other.x0 >= box.x0 - 1 and other.y0 >= box.y0 - 1 and other.x1 <= box.x1 + 1 and other.y1 <= box.y1 + 1
+        ]
+        return b"".join(inside) or None
 
     def shown(self, box: BBox) -> BBox:
         """A box in the coordinates of the page as it is shown."""

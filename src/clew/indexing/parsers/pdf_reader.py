@@ -208,7 +208,7 @@ class PageReader:
                 width, height = height, width
             content = PageContent(number, width, height, turn=turn, noise=noise / total if total else 0.0)
             content.words = _words(by_turn.get(turn, []))
-            content.rules, content.images = drawings(page.raw, frames[turn], width, height)
+            content.rules, content.images, content.digests = drawings(page.raw, frames[turn], width, height)
             content.links = links(self._document.raw, page.raw, frames[turn])
             return content
         finally:

@@ -201,6 +201,12 @@ def _engine() -> Any:
     )
 
 
+def probe() -> str:
+    """Which models read the text of pictures, for people. Raises UnsupportedFileError where they are missing."""
+    folder = models_folder()
+    return f"{Path(_model(folder, 'det')).stem} and {Path(_model(folder, 'rec')).stem} of rapidocr"
+
+
 def models_folder() -> Path | None:
     """Where the package keeps its models; None where it is not installed."""
     package = find_spec("rapidocr")

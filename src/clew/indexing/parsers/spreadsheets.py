@@ -98,7 +98,7 @@ def add_sheet(name: str, rows: Sequence[Sequence[Cell]], builder: BlockBuilder) 
     _add_tables(rows, inner)
     if len(inner):
         builder.heading(name, 1)
-        builder.attached(inner.blocks, below=1)
+        builder.attached(inner.blocks, {}, below=1)
 
 
 @dataclass
