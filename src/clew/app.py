@@ -28,6 +28,7 @@ from clew.indexing.attachments import Attachments, attached_kb_id, is_attached
 from clew.indexing.file_facts import corrected_facts
 from clew.indexing.pipeline import IndexingPipeline
 from clew.indexing.reconciling import Finding, Reconciler
+from clew.indexing.summariser import Summariser
 from clew.models.base import ChatMessage, ChatModel, ComplexityClassifier, Embedder, Reranker, VisionModel
 from clew.models.complexity_head import ComplexityHead
 from clew.models.local import embedded_embedder, onnx_embedder
@@ -52,6 +53,7 @@ from clew.storage.search.qdrant import QdrantEdgeIndex
 from clew.storage.search.routed import RoutedIndex
 from clew.trace import ComplexityDecision, KindDecision, to_json
 from clew.types import (
+    SUMMARIES_GO_ON,
     AnswerEvent,
     Block,
     ChildChunk,
@@ -207,8 +209,13 @@ class Clew:
             if self._jobs is None:
                 url = self.settings.storage.records_url or f"sqlite:///{self.data / 'jobs.sqlite'}"
                 workers = self.settings.indexing.workers
-                self._jobs = IngestionJobs(self.pipeline, self.reconciler, url, workers=workers)
+                self._jobs = IngestionJobs(self.pipeline, self.reconciler, self.summariser, url, workers=workers)
             return self._jobs
+
+    @cached_property
+    def summariser(self) -> Summariser:
+        """Writes section summaries and questions."""
+        return Summariser(self.records, self.index, self.embedder, self.settings, self.enrichment)
 
     @cached_property
     def reconciler(self) -> Reconciler:
@@ -423,18 +430,27 @@ class Clew:
         *,
         on_progress: Callable[[Sequence[File]], None] = lambda _: None,
         timeout: float | None = None,
+        summaries: bool = False,
     ) -> list[File]:
-        """Wait until none of the files is processing; ``on_progress`` sees them several times a second."""
+        """Wait until none of the files is processing, nor (``summaries``) being summarised; ``on_progress`` sees them
+        several times a second."""
         ids = list(file_ids)
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             files = [self.records.get_file(file_id) for file_id in ids]
             on_progress(files)
-            if all(file.status is not FileStatus.PROCESSING for file in files):
+            busy = any(file.status is FileStatus.PROCESSING for file in files)
+            if not busy and not (summaries and any(file.summary_status in SUMMARIES_GO_ON for file in files)):
                 return files
             if deadline is not None and time.monotonic() > deadline:
                 return files
             time.sleep(_POLL_SECONDS)
+
+    def backfill(self, kb: str, *, again: bool = False) -> list[File]:
+        """Queue the section summaries and questions that the KB's files lack under the present settings, for example
+        because a language model was configured since; ``again``: of all its files. Returns the files that are queued;
+        :meth:`wait` with ``summaries`` waits for them."""
+        return self.jobs.backfill(self._writable_kb(kb).kb_id, again=again)
 
     def file(self, file_id: str) -> File:
         """Raises NotFoundError."""

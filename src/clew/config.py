@@ -154,6 +154,29 @@ class RepresentationSettings(_Section):
     """Vectors of children."""
     l3: bool = False
     """Vectors of sentence windows; as for ``l1``."""
+    summary: bool = True
+    """Section summaries, for sections that hold several chunks."""
+    question: bool = True
+    """Questions that the enrichment model says a passage answers; none without such a model."""
+
+
+class SummarySettings(_Section):
+    """Section summaries and generated questions, made after a file can be searched."""
+
+    enabled: bool = True
+    writer: Literal["auto", "extractive"] = "auto"
+    """``auto``: the enrichment model where one is configured; ``extractive``: central sentences in any case."""
+    section_words: int = Field(100, ge=20, le=1000)
+    """Length of a section's summary; two Han characters count as a word."""
+    root_words: int = Field(200, ge=20, le=2000)
+    """Length of a file's summary."""
+    questions_per_parent: int = Field(3, ge=0, le=5)
+    """Questions that the model writes for each passage; 0: none."""
+    input_tokens: int = Field(3000, ge=200, le=200_000)
+    """Text that the model is given at once; more is summarised in groups first."""
+    timeout: float = Field(60.0, gt=0)
+    """Seconds that one call of the model may take."""
+    parallel_calls: int = Field(4, ge=1, le=64)
 
 
 class RetrievalSettings(_Section):
@@ -278,6 +301,7 @@ class Settings(_Section):
     models: ModelSettings = ModelSettings()
     indexing: IndexingSettings = IndexingSettings()
     representations: RepresentationSettings = RepresentationSettings()
+    summaries: SummarySettings = SummarySettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     complexity: ComplexitySettings = ComplexitySettings()
     kind: KindSettings = KindSettings()
@@ -296,7 +320,9 @@ class Settings(_Section):
         return _validated(merged(self.model_dump(), overlay))
 
 
-KB_SECTIONS = frozenset({"indexing", "representations", "retrieval", "complexity", "kind", "recursion", "answer"})
+KB_SECTIONS = frozenset(
+    {"indexing", "representations", "summaries", "retrieval", "complexity", "kind", "recursion", "answer"}
+)
 
 
 def load_settings(data: Path, overrides: Mapping[str, Any] | None = None) -> Settings:

@@ -48,6 +48,10 @@ class SummaryStatus(StrEnum):
     FAILED = "failed"
 
 
+SUMMARIES_GO_ON = frozenset({SummaryStatus.PENDING, SummaryStatus.RUNNING})
+"""States of a file whose summaries are queued or being written."""
+
+
 class Representation(StrEnum):
     """One way in which a chunk can be found."""
 

@@ -12,6 +12,13 @@ from clew.app import Clew
 DEMO = Path(__file__).parents[2] / "demo" / "documents"
 
 
+@pytest.fixture(autouse=True)
+def extractive_summaries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scripted models answer what a test is about: summaries, which are written in the background, ask none of them
+    unless a test overrides it."""
+    monkeypatch.setenv("CLEW_SUMMARIES__WRITER", "extractive")
+
+
 @pytest.fixture
 def clew(tmp_path: Path, models_folder: Path) -> Iterator[Clew]:
     with Clew.open(tmp_path / "data", overrides={"models": {"folder": str(models_folder)}}) as clew:

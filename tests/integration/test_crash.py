@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from clew.app import Clew
-from clew.types import FileStatus
+from clew.types import FileStatus, Representation, SummaryStatus
 
 CHILD = """
 import sys
@@ -45,5 +45,9 @@ def test_a_killed_ingestion_goes_on(tmp_path: Path, models_folder: Path, demo_do
         file = clew.wait([clew.list_files("notes")[0].file_id], timeout=120)[0]
         assert (file.status, file.version) == (FileStatus.COMPLETED, 1)
         children = clew.file_children(file.file_id)
-        assert clew.index.files(file.kb_id) == {(file.file_id, 1): len(children)}
+        file = clew.wait([file.file_id], timeout=60, summaries=True)[0]
+        assert file.summary_status is SummaryStatus.COMPLETED
+        assert set(clew.index.files(file.kb_id)) == {(file.file_id, 1)}
+        keys = [(child.chunk_id, 1) for child in children]
+        assert len(clew.index.vectors(file.kb_id, Representation.L2, keys)) == len(children)
         assert clew.search("股东认缴的出资", kbs=["notes"]).hits

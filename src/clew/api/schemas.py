@@ -158,8 +158,19 @@ class File(_Out):
     )
     counts: Mapping[str, int] = Field(description="blocks, sections, parents, children")
     changes: ChangeReport | None = Field(None, description="What the last update changed; null for a first version.")
+    summary_status: Literal["off", "pending", "running", "completed", "failed"] = Field(
+        description="How far the section summaries and questions are; they follow when the file can be searched."
+    )
+    summary_done: int = Field(description="Sections and passages that are summarised, of summary_total.")
+    summary_total: int
+    summary_model: str = Field(description="The model that wrote the summaries; empty where they are extractive.")
+    summary_reason: str = Field(description="Why summarising failed.")
     created_at: str
     updated_at: str
+
+
+class Backfill(_In):
+    again: bool = Field(False, description="Also the files whose summaries are as the settings want them.")
 
 
 class FilePage(BaseModel):

@@ -37,6 +37,7 @@ class Door(Protocol):
     def enable_file(self, file_id: str, *, enabled: bool) -> Json: ...
     def correct_facts(self, file_id: str, changes: Json) -> Json: ...
     def remove_file(self, file_id: str) -> None: ...
+    def summarise(self, kb: str, *, again: bool) -> list[Json]: ...
     def search(self, request: Json) -> Json:
         """Hits and trace for a request as ``POST /search`` takes it."""
         ...
@@ -138,6 +139,9 @@ class LocalDoor:
 
     def remove_file(self, file_id: str) -> None:
         self.clew.remove_file(file_id)
+
+    def summarise(self, kb: str, *, again: bool) -> list[Json]:
+        return [_json(file) for file in self.clew.backfill(kb, again=again)]
 
     def search(self, request: Json) -> Json:
         sections = request.get("sections")

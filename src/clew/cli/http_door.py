@@ -84,6 +84,9 @@ class HttpDoor:
     def remove_file(self, file_id: str) -> None:
         self._call("DELETE", f"/files/{file_id}")
 
+    def summarise(self, kb: str, *, again: bool) -> list[Json]:
+        return cast(list[Json], self._call("POST", f"/kbs/{self.kb_id(kb)}/summaries", json={"again": again}))
+
     def search(self, request: Json) -> Json:
         return cast(Json, self._call("POST", "/search", json=request))
 

@@ -25,9 +25,10 @@ from clew.cli.overlay import overlay_of, remove_path
 from clew.cli.printing import checks_of, print_answer, print_changes, print_checks, print_parsed
 from clew.cli.routing import route
 from clew.cli.searching import search
+from clew.cli.summaries import files, summarise, wait_for_summaries
 from clew.config import default_data_folder, load_settings, merged
 from clew.errors import ClewError, InputError
-from clew.types import RetrievalMode
+from clew.types import SUMMARIES_GO_ON, RetrievalMode
 
 app = typer.Typer(
     name="clew",
@@ -41,6 +42,8 @@ app.add_typer(kb_app, name="kb")
 app.add_typer(tuning.app, name="tune")
 app.command("eval")(evaluate)
 app.command("route")(route)
+app.command("files")(files)
+app.command("summarise")(summarise)
 app.command("search")(search)
 
 _errors = Console(stderr=True, highlight=False)
@@ -169,6 +172,7 @@ def add(
     paths: list[Path],
     kb: KbOption,
     prune: Annotated[bool, typer.Option("--prune", help="Remove files that are gone from a folder.")] = False,
+    summaries: Annotated[bool, typer.Option("--summaries", help="Wait for the section summaries as well.")] = False,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -181,6 +185,14 @@ def add(
             _add_one(door, kb, path, known, added)
         _find_gone(door, paths, found, known, added, prune=prune)
         _wait(door, added)
+        ingested = [file_id for path, file_id in added.file_ids.items() if path not in added.failed]
+        if summaries:
+            wait_for_summaries(door, ingested)
+        left = isinstance(door, LocalDoor) and any(
+            door.file(file_id)["summary_status"] in SUMMARIES_GO_ON for file_id in ingested
+        )
+    if left:
+        _errors.print(f"Section summaries follow with `clew summarise {kb}`, or while `clew serve` runs.", markup=False)
     _report_added(added, as_json=as_json)
 
 

@@ -13,7 +13,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from dbos import DBOS, DBOSConfig, SetWorkflowID
@@ -24,15 +24,18 @@ from clew.indexing.attaching import embed_attached, stage_attached
 from clew.indexing.embedding import EmbeddingReport
 from clew.indexing.pipeline import IndexingPipeline, Progress
 from clew.indexing.reconciling import Reconciler
-from clew.types import File, FileStatus
+from clew.indexing.summariser import RunOverError, Summariser
+from clew.types import SUMMARIES_GO_ON, File, FileStatus, SummaryStatus
 
 _QUEUE = "ingest"
 # Of its own, because somebody waits with a question while it is read.
 _ATTACHMENTS = "attach"
+_SUMMARIES = "summarise"
 # Recovery looks only at workflows of the same version: raise it when the steps change in an incompatible way.
 _STEPS_VERSION = "2"
 _POLL_SECONDS = 0.1
 _MIN_PROGRESS_SECONDS = 0.2
+_CLOSE_SECONDS = 5
 
 _running: IngestionJobs | None = None
 _start_lock = threading.Lock()
@@ -46,13 +49,22 @@ class IngestionJobs:
     """
 
     def __init__(
-        self, pipeline: IndexingPipeline, reconciler: Reconciler, database_url: str, *, workers: int = 1
+        self,
+        pipeline: IndexingPipeline,
+        reconciler: Reconciler,
+        summariser: Summariser,
+        database_url: str,
+        *,
+        workers: int = 1,
     ) -> None:
         self.pipeline = pipeline
+        self.summariser = summariser
         self._reconciler = reconciler
         self._database_url = database_url
         self._workers = workers
         self._started = False
+        self._closing = False
+        self._summarising = 0
         self._last_progress: dict[str, float] = {}
 
     def start(self) -> None:
@@ -78,7 +90,7 @@ class IngestionJobs:
                 ) from error
             self._started = True
         self._reconciler.sweep()
-        self._queue_what_is_processing()
+        self._queue_what_is_unfinished()
 
     def enqueue(self, file: File) -> None:
         """Queue the version of the file that is to be written; nothing happens where it is queued already."""
@@ -88,12 +100,51 @@ class IngestionJobs:
         with SetWorkflowID(f"{file.file_id}-{file.writing}"):
             DBOS.enqueue_workflow(queue, workflow, file.kb_id, file.file_id, file.writing)
 
+    def enqueue_summaries(self, file_id: str, run: int) -> None:
+        """Queue a run that the records have begun, or leave it to the next start where Clew is being closed."""
+        if self._closing:
+            return
+        self.start()
+        with SetWorkflowID(f"{file_id}-summaries-{run}"):
+            DBOS.enqueue_workflow(_SUMMARIES, _summarise, file_id, run)
+
+    def backfill(self, kb_id: str, *, again: bool = False) -> list[File]:
+        """Queue the summaries of the KB's files that lack those which the present settings give, or of all of them
+        (``again``); returns these files with those that are queued already."""
+        self.start()
+        records = self.pipeline.records
+        found = []
+        for file in records.list_files(kb_id):
+            goes_on = file.summary_status in SUMMARIES_GO_ON
+            if not goes_on and file.version and (again or self.summariser.lacks(file)):
+                self.enqueue_summaries(file.file_id, records.begin_summaries(file.file_id))
+                goes_on = True
+            if goes_on:
+                found.append(records.get_file(file.file_id))
+        return found
+
+    @contextmanager
+    def summarising(self) -> Iterator[None]:
+        """Counts the runs that :meth:`close` has to wait for; one works at a time."""
+        self._summarising += 1
+        try:
+            yield
+        finally:
+            self._summarising -= 1
+
+    def check_open(self) -> None:
+        """Raises RunOverError once Clew is being closed."""
+        if self._closing:
+            raise RunOverError
+
     def close(self) -> None:
         """Stop the workers; what is unfinished goes on at the next start."""
         global _running
+        self._closing = True
         with _start_lock:
             if self._started:
-                DBOS.destroy()
+                # A run that is asked to stop does so at once, but has to write down that it did.
+                DBOS.destroy(workflow_completion_timeout_sec=_CLOSE_SECONDS if self._summarising else 0)
                 self._started = False
                 _running = None
 
@@ -134,13 +185,18 @@ class IngestionJobs:
         DBOS.launch()
         for queue in (_QUEUE, _ATTACHMENTS):
             DBOS.register_queue(queue, worker_concurrency=self._workers, polling_interval_sec=_POLL_SECONDS)
+        DBOS.register_queue(_SUMMARIES, worker_concurrency=1, polling_interval_sec=_POLL_SECONDS)
 
-    def _queue_what_is_processing(self) -> None:
-        """Queue the files whose upload was recorded, but not queued before a crash."""
+    def _queue_what_is_unfinished(self) -> None:
+        """Queue the files whose upload was recorded, but not queued before a crash, and interrupted summaries."""
         records = self.pipeline.records
         for kb in records.list_kbs():
-            for file in records.list_files(kb.kb_id, status=FileStatus.PROCESSING):
-                self.enqueue(file)
+            for file in records.list_files(kb.kb_id):
+                if file.status is FileStatus.PROCESSING:
+                    self.enqueue(file)
+                if file.summary_status in SUMMARIES_GO_ON:
+                    # A new run: the interrupted one may have ended in any way, and its workflow's id is taken.
+                    self.enqueue_summaries(file.file_id, records.begin_summaries(file.file_id))
 
 
 class _SqliteConnection(sqlite3.Connection):
@@ -164,7 +220,7 @@ def _ingest(kb_id: str, file_id: str, version: int) -> str:
     with _cleared_at_the_end(kb_id, file_id, version):
         staged = _stage(file_id, version)
         embedded = _index(file_id, version)
-        _publish(file_id, version, embedded, staged)
+        _summarise_next(file_id, _publish(file_id, version, embedded, staged))
     return file_id
 
 
@@ -173,8 +229,9 @@ def _attach(kb_id: str, file_id: str, version: int) -> str:
     """The steps of a file attached to a conversation: it is published before it is embedded."""
     with _cleared_at_the_end(kb_id, file_id, version):
         _stage_attached(file_id, version)
-        _publish(file_id, version, {"encoded": 0, "reused": 0})
+        run = _publish(file_id, version, {"encoded": 0, "reused": 0})
         _embed_attached(file_id, version)
+        _summarise_next(file_id, run)
     return file_id
 
 
@@ -218,10 +275,12 @@ def _index(file_id: str, version: int) -> dict[str, int]:
 
 
 @DBOS.step(name="publish", **_RETRIED)
-def _publish(file_id: str, version: int, embedded: dict[str, int], staged: dict[str, int] | None = None) -> None:
+def _publish(file_id: str, version: int, embedded: dict[str, int], staged: dict[str, int] | None = None) -> int:
+    """Returns the run of summaries that is to follow; 0 for none."""
     jobs = _jobs()
-    jobs.pipeline.publish(file_id, version, EmbeddingReport(**embedded), staged)
+    file = jobs.pipeline.publish(file_id, version, EmbeddingReport(**embedded), staged)
     jobs.forget_progress(file_id)
+    return file.summary_run if file.summary_status is SummaryStatus.PENDING else 0
 
 
 @DBOS.step(name="stage_attached", **_RETRIED)
@@ -256,6 +315,38 @@ def _abandon(kb_id: str, file_id: str, version: int, reason: str) -> None:
     else:
         jobs.pipeline.discard(kb_id, file_id, version)
     jobs.forget_progress(file_id)
+
+
+def _summarise_next(file_id: str, run: int) -> None:
+    if run and _running is not None:
+        _running.enqueue_summaries(file_id, run)
+
+
+@DBOS.workflow(name="summarise")
+def _summarise(file_id: str, run: int) -> str:
+    """The summaries and questions of one published file."""
+    try:
+        with _jobs().summarising():
+            _write_summaries(file_id, run)
+    except (ClewError, dbos_error.DBOSMaxStepRetriesExceeded) as error:
+        reason = error.errors[-1] if isinstance(error, dbos_error.DBOSMaxStepRetriesExceeded) else error
+        _end_summaries(file_id, run, str(reason))
+    except Exception as error:  # noqa: BLE001 - a fault of ours must end as a failed run, not as an endless one
+        traceback.print_exc()
+        _end_summaries(file_id, run, f"An internal error stopped it ({type(error).__name__}: {error}).")
+    return file_id
+
+
+@DBOS.step(name="summaries", **_RETRIED)
+def _write_summaries(file_id: str, run: int) -> None:
+    jobs = _jobs()
+    with suppress(RunOverError, NotFoundError):
+        jobs.summariser.summarise(file_id, run, jobs.check_open)
+
+
+@DBOS.step(name="end summaries", **_RETRIED)
+def _end_summaries(file_id: str, run: int, reason: str) -> None:
+    _jobs().pipeline.records.end_summaries(file_id, run, failure=reason)
 
 
 def _progress_of(jobs: IngestionJobs, file_id: str, version: int) -> Progress:

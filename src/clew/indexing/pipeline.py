@@ -161,7 +161,12 @@ class IndexingPipeline:
         """
         file = self.records.get_file(file_id)
         old_keys = self.records.file_keys(file_id)
-        published = self.records.publish(file_id, version, changes=self._changes(file, version, embedded, staged or {}))
+        published = self.records.publish(
+            file_id,
+            version,
+            changes=self._changes(file, version, embedded, staged or {}),
+            summaries=self._settings_of(file).summaries.enabled,
+        )
         self.index.delete(file.kb_id, file_id, keep_version=version)
         for key in old_keys - {published.file_key}:
             self.originals.delete(key)

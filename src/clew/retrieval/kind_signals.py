@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from clew.text.language import HAN
+from clew.text.language import count_words
 from clew.types import QuestionKind
 
 SIGNALS_VERSION = "1"
@@ -27,8 +27,6 @@ _MAX_CHARACTERS = 2000
 """Of a longer question only the beginning is read."""
 _PART = re.compile("@([A-Z_]+)@")
 _SPACE = re.compile(r"\s+")
-_HAN_CHARACTER = re.compile(f"[{HAN}]")
-_WORD = re.compile(f"[^\\W_{HAN}]+(?:['’.-][^\\W_{HAN}]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +56,6 @@ def kind_signals(question: str) -> dict[str, float]:
 def normalised(question: str) -> str:
     """The question in NFKC with single spaces, cut to a length that patterns read quickly."""
     return _SPACE.sub(" ", unicodedata.normalize("NFKC", question[:_MAX_CHARACTERS])).strip()
-
-
-def count_words(text: str) -> float:
-    """Length in words; two Han characters count as one word."""
-    return len(_HAN_CHARACTER.findall(text)) / 2 + len(_WORD.findall(text))
 
 
 def _compiled(parts: Mapping[str, str], *patterns: str) -> re.Pattern[str]:

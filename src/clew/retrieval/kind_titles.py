@@ -55,7 +55,7 @@ _WORD = re.compile(f"[^\\W_{HAN}]+")
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class Parts:
     """A text for comparison: its section numbers, runs of Han characters, and stems of other words."""
 
     numbers: frozenset[str]
@@ -72,6 +72,15 @@ class _Parts:
         """Neighbouring Han characters."""
         return frozenset("".join(pair) for run in self.runs for pair in pairwise(run))
 
+    def without(self, other: Parts) -> Parts:
+        """What the other one has not: its stems, and runs without the characters that lie in its pairs."""
+        marked = _marked(self.runs, other.pairs)
+        runs = [
+            "".join(" " if f"@{number}.{place}" in marked else character for place, character in enumerate(run))
+            for number, run in enumerate(self.runs)
+        ]
+        return Parts(self.numbers, tuple(part for run in runs for part in run.split()), self.stems - other.stems)
+
 
 @dataclass(frozen=True, slots=True)
 class TitleMatch:
@@ -80,6 +89,27 @@ class TitleMatch:
     similarity: float = 0.0
     titles: tuple[str, ...] = ()
     vector: float | None = None
+
+
+def topic_of(question: str) -> str:
+    """What a question is about, without its request and without section numbers."""
+    return _REQUEST_WORDS.sub(" ", _numbers_kept_apart(normalised(question)))
+
+
+def parts_of(text: str) -> Parts:
+    """A text with its section numbers, for comparison."""
+    whole = normalised(text)
+    return _parts(_numbers_kept_apart(whole), whole)
+
+
+def shared_parts(topic: Parts, title: str) -> tuple[float, float]:
+    """Beside their numbers: the share of the topic that the title covers, and of the title that the topic covers."""
+    parts = _title_parts(title)
+    stems = 2 * len(topic.stems & parts.stems)
+    of_topic = stems + len(_marked(topic.runs, parts.pairs))
+    of_title = stems + len(_marked(parts.runs, topic.pairs))
+    size, title_size = topic.size - 2 * len(topic.numbers), parts.size - 2 * len(parts.numbers)
+    return (of_topic / size if size else 0.0), (of_title / title_size if title_size else 0.0)
 
 
 def match_titles(question: str, titles: Sequence[str], *, embed: EmbedTexts | None = None) -> TitleMatch:
@@ -99,7 +129,7 @@ def match_titles(question: str, titles: Sequence[str], *, embed: EmbedTexts | No
     return TitleMatch(similarity, best or (nearest[first],), round(float(np.clip(cosines[first], 0.0, 1.0)), 6))
 
 
-def _best_pair(topic: _Parts, scored: Sequence[tuple[frozenset[str], str]]) -> tuple[float, tuple[str, ...]]:
+def _best_pair(topic: Parts, scored: Sequence[tuple[frozenset[str], str]]) -> tuple[float, tuple[str, ...]]:
     """The share of the topic that one title, or two (a file's and a section's), cover; the fewest titles that do."""
     if not topic.size or not scored:
         return 0.0, ()
@@ -113,11 +143,11 @@ def _best_pair(topic: _Parts, scored: Sequence[tuple[frozenset[str], str]]) -> t
     return round(best, 6), chosen
 
 
-def _share(topic: _Parts, covered: frozenset[str]) -> float:
+def _share(topic: Parts, covered: frozenset[str]) -> float:
     return sum(1 if unit.startswith("@") else 2 for unit in covered) / topic.size
 
 
-def _covered(topic: _Parts, title: str) -> frozenset[str]:
+def _covered(topic: Parts, title: str) -> frozenset[str]:
     """The units of the topic that the title has; empty where the topic has less than a third of the title."""
     parts = _title_parts(title)
     numbers = topic.numbers & parts.numbers
@@ -141,7 +171,7 @@ def _marked(runs: Sequence[str], pairs: frozenset[str]) -> set[str]:
 
 
 @lru_cache(maxsize=20_000)
-def _title_parts(title: str) -> _Parts:
+def _title_parts(title: str) -> Parts:
     text = normalised(title)
     return _parts(_numbers_kept_apart(_LEADING_NUMBER.sub("", text)), text)
 
@@ -150,12 +180,12 @@ def _numbers_kept_apart(text: str) -> str:
     return _ENGLISH_NUMBER.sub(" ", _CHINESE_NUMBER.sub(" ", text))
 
 
-def _parts(rest: str, whole: str) -> _Parts:
+def _parts(rest: str, whole: str) -> Parts:
     numbers = {f"{_chinese_number(match[1])} {match[2]}" for match in _CHINESE_NUMBER.finditer(whole)}
     numbers |= {f"{match[1]} {match[2]}".lower() for match in _ENGLISH_NUMBER.finditer(whole)}
     words = (word.lower() for word in _WORD.findall(rest))
     stems = {stem(word) for word in words if word not in FUNCTION_WORDS and len(word) > 1}
-    return _Parts(frozenset(numbers), tuple(_HAN_RUN.findall(rest)), frozenset(stems))
+    return Parts(frozenset(numbers), tuple(_HAN_RUN.findall(rest)), frozenset(stems))
 
 
 def _chinese_number(text: str) -> int:

@@ -6,7 +6,7 @@ import ast
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,6 +15,8 @@ from clew.models.base import ChatMessage, ChatModel
 from clew.retrieval.planners import Plan, Situation
 from clew.storage.base import Posting
 from clew.text.language import detect_language
+from clew.text.replies import READ_CHARACTERS, objects_in, quoted_reply
+from clew.text.thinking import without_thinking
 from clew.types import Candidate, ChildChunk, Query
 
 CountTokens = Callable[[str], int]
@@ -24,9 +26,6 @@ _REASON_CHARACTERS = 200
 _QUESTION_CHARACTERS = 1000
 _ENTITY_CHARACTERS = 100
 _MAX_ENTITIES = 10
-# A verdict has a few hundred characters; what is longer is cut before it is searched for braces.
-_READ_CHARACTERS = 50_000
-_MAX_OBJECTS = 64
 
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -178,9 +177,6 @@ class Verdict:
     reason: str
 
 
-_THINK = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_THINK_END = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
-_THINK_OPEN = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
 _FIELD = re.compile(
     r'"(need_more|next_question|key_entities|confidence|reason)"\s*:\s*'
     r'("(?:[^"\\]|\\.)*"|\[[^\[\]]*\]|true\b|false\b|null\b|-?\d+(?:\.\d+)?(?=\s*[,}]))',
@@ -200,7 +196,7 @@ def read_verdict(text: str) -> Verdict:
     """
     if not text.strip():
         raise ServiceRefusedError("The planning model gave an empty answer; the evidence found so far is kept.")
-    fields = _fields(_without_thoughts(text))
+    fields = _fields(without_thinking(text[:READ_CHARACTERS]))
     if fields is None or (need_more := _truth(fields.get("need_more"))) is None:
         raise ServiceRefusedError(
             f"The planning model's answer holds no verdict that can be read: {_shortened(text)!r}. "
@@ -220,59 +216,19 @@ def read_verdict(text: str) -> Verdict:
     )
 
 
-def _without_thoughts(text: str) -> str:
-    """Text without thought blocks, also where the opening or the closing tag is missing."""
-    text = _THINK.sub(" ", text[:_READ_CHARACTERS])
-    text = _THINK_END.sub(" ", text)
-    opened = _THINK_OPEN.search(text)
-    return text[: opened.start()] if opened else text
-
-
 def _fields(text: str) -> Mapping[str, Any] | None:
     """The last object that carries ``need_more``; failing that, the complete fields of one that was cut off."""
     found = None
-    for value in _objects(text):
+    for value in objects_in(text):
         holders = [value, *(inner for inner in value.values() if isinstance(inner, dict))]
         found = next((holder for holder in holders if "need_more" in holder), found)
     if found is not None:
         return found
-    if text.lstrip().startswith('"') and (inner := _decoded(text.strip())) is not None and inner != text:
+    inner = quoted_reply(text)
+    if inner is not None:
         return _fields(inner)
     cut_off = {match[1]: _decoded_value(match[2]) for match in _FIELD.finditer(text)}
     return cut_off or None
-
-
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    decoder = json.JSONDecoder()
-    position, tried = text.find("{"), 0
-    while position >= 0 and tried < _MAX_OBJECTS:
-        tried += 1
-        try:
-            value, end = decoder.raw_decode(text, position)
-        except (ValueError, RecursionError):
-            value, end = _python_literal(text, position)
-        if isinstance(value, dict):
-            yield value
-        position = text.find("{", max(end, position + 1))
-
-
-def _python_literal(text: str, start: int) -> tuple[Any, int]:
-    """An object in Python's spelling (single quotes, True, None), as some models write it."""
-    end = text.find("}", start)
-    while 0 <= end < start + 5000:
-        try:
-            return ast.literal_eval(text[start : end + 1]), end + 1
-        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-            end = text.find("}", end + 1)
-    return None, start + 1
-
-
-def _decoded(text: str) -> str | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, str) else None
 
 
 def _decoded_value(text: str) -> Any:

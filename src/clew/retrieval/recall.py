@@ -32,6 +32,10 @@ _Search = Callable[[], list[Posting]]
 GRAPH_ROUTE = "graph"
 # A passage that is about the very name asked for should not fall behind those that two other routes share.
 _GRAPH_WEIGHT = 1.5
+# A section's summary leads to one passage of many, and for a fact mostly not to the one that holds it: it breaks ties
+# and brings passages that nothing else finds. Summary questions weigh it as much as the others.
+_SUMMARY_WEIGHT = 0.02
+_WEIGHTS = {GRAPH_ROUTE: _GRAPH_WEIGHT, Representation.SUMMARY.value: _SUMMARY_WEIGHT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +266,7 @@ def _fused(kb: SearchedKb, routes: Sequence[Route], round: int, in_rounds: bool)
     settings = kb.settings.retrieval
     if settings.fusion == "convex" and not in_rounds:
         return convex_combination(kb.kb.kb_id, routes, weights=settings.fusion_weights, round=round)
-    weights = {GRAPH_ROUTE: _GRAPH_WEIGHT} | ({} if settings.fusion == "convex" else dict(settings.fusion_weights))
+    weights = _WEIGHTS | ({} if settings.fusion == "convex" else dict(settings.fusion_weights))
     return reciprocal_rank_fusion(kb.kb.kb_id, routes, k=settings.rrf_k, weights=weights, round=round)
 
 

@@ -629,6 +629,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/kbs/{kb_id}/summaries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Summarise
+         * @description Queue the section summaries and questions that files lack under the present settings; returns those files.
+         */
+        post: operations["summarise"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/route": {
         parameters: {
             query?: never;
@@ -865,6 +885,15 @@ export interface components {
             y0: number;
             /** Y1 */
             y1: number;
+        };
+        /** Backfill */
+        Backfill: {
+            /**
+             * Again
+             * @description Also the files whose summaries are as the settings want them.
+             * @default false
+             */
+            again: boolean;
         };
         /** Block */
         Block: {
@@ -1491,6 +1520,29 @@ export interface components {
              * @enum {string}
              */
             status: "processing" | "completed" | "failed";
+            /**
+             * Summary Done
+             * @description Sections and passages that are summarised, of summary_total.
+             */
+            summary_done: number;
+            /**
+             * Summary Model
+             * @description The model that wrote the summaries; empty where they are extractive.
+             */
+            summary_model: string;
+            /**
+             * Summary Reason
+             * @description Why summarising failed.
+             */
+            summary_reason: string;
+            /**
+             * Summary Status
+             * @description How far the section summaries and questions are; they follow when the file can be searched.
+             * @enum {string}
+             */
+            summary_status: "off" | "pending" | "running" | "completed" | "failed";
+            /** Summary Total */
+            summary_total: number;
             /** Title */
             title: string;
             /** Updated At */
@@ -3799,6 +3851,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["File"];
+                };
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    summarise: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                kb_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Backfill"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["File"][];
                 };
             };
             /** @description What went wrong, as problem details. */

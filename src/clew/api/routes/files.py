@@ -73,6 +73,13 @@ def upload(
     return schemas.File.model_validate(stored)
 
 
+@router.post("/kbs/{kb_id}/summaries", status_code=status.HTTP_202_ACCEPTED)
+def summarise(kb_id: str, clew: ClewDep, request: schemas.Backfill | None = None) -> list[schemas.File]:
+    """Queue the section summaries and questions that files lack under the present settings; returns those files."""
+    files = clew.backfill(kb_id, again=request is not None and request.again)
+    return [schemas.File.model_validate(file) for file in files]
+
+
 @router.get("/files/{file_id}")
 def get_file(file_id: str, clew: ClewDep) -> schemas.File:
     """One file."""
