@@ -32,48 +32,68 @@ class StorageSettings(_Section):
     records_url: str = ""
     """SQLAlchemy URL; empty: SQLite in the data folder."""
     search: Literal["embedded"] = "embedded"
+    """The search engine."""
     originals: Literal["folder"] = "folder"
+    """Where the uploaded files are kept."""
 
 
 class EmbedderSettings(_Section):
     """Which embedder a new KB uses."""
 
     kind: Literal["embedded", "openai", "onnx"] = "embedded"
+    """``embedded`` runs here and needs nothing; ``openai`` is an endpoint; ``onnx`` is a folder with a model."""
     url: str = ""
+    """Of an OpenAI-compatible endpoint, up to and with ``/v1``."""
     model: str = ""
+    """The name by which the endpoint knows the model."""
     api_key: SecretStr = SecretStr("")
+    """Sent to the endpoint; never shown again."""
     path: str = ""
     """Folder of an ONNX model (``kind = "onnx"``)."""
     dimension: int = Field(0, ge=0)
     """Of an OpenAI-compatible endpoint; 0: ask it once."""
     max_tokens: int = Field(512, ge=16)
+    """Longest text that the model takes at once; longer ones go through in overlapping windows."""
     query_prefix: str = ""
+    """Put before each question, where the model was trained so (``query: `` for e5)."""
     passage_prefix: str = ""
+    """Put before each passage, where the model was trained so (``passage: `` for e5)."""
     pooling: Literal["mean", "cls"] = "mean"
     """Of an ONNX model that returns hidden states."""
     threads: int = Field(2, ge=1, le=256)
     """Texts that an embedder in this process encodes at the same time."""
     timeout: float = Field(60.0, gt=0)
+    """Seconds one call may take."""
 
 
 class ChatSettings(_Section):
     """An OpenAI-compatible chat endpoint; no URL: no language model."""
 
     url: str = ""
+    """Up to and with ``/v1``; empty: no language model."""
     model: str = ""
+    """The name by which the endpoint knows the model."""
     api_key: SecretStr = SecretStr("")
+    """Sent to the endpoint; never shown again."""
     timeout: float = Field(60.0, gt=0)
+    """Seconds one call may take."""
     retries: int = Field(2, ge=0, le=10)
+    """How often a call is tried again after a failure that may pass."""
     temperature: float = Field(0.0, ge=0, le=2)
+    """0 always takes the likeliest word."""
 
 
 class RerankerSettings(_Section):
     """A cross-encoder that orders the final passages; none by default."""
 
     kind: Literal["none", "http", "onnx"] = "none"
+    """``http`` is an endpoint, ``onnx`` a folder with a model; ``none`` keeps the fused order."""
     url: str = ""
+    """Of the endpoint."""
     model: str = ""
+    """The name by which the endpoint knows the model."""
     api_key: SecretStr = SecretStr("")
+    """Sent to the endpoint; never shown again."""
     dialect: Literal["cohere", "tei"] = "cohere"
     """How the endpoint speaks: ``cohere`` (also Jina and vLLM), or ``tei`` (Text Embeddings Inference)."""
     path: str = ""
@@ -82,7 +102,9 @@ class RerankerSettings(_Section):
     max_tokens: int = Field(512, ge=16)
     """Tokens of question and passage together; passages are cut to fit."""
     batch_size: int = Field(32, ge=1)
+    """Passages that are scored together."""
     timeout: float = Field(20.0, gt=0)
+    """Seconds one call may take."""
 
 
 class ModelSettings(_Section):
@@ -104,6 +126,7 @@ class OcrSettings(_Section):
     """Recognition of text on scanned pages and pictures."""
 
     enabled: bool = True
+    """Recognise the text of pages that are only pictures."""
     dpi: int = Field(200, ge=72, le=600)
     """Pixels an inch at which a page is drawn to be read."""
     max_pages: int = Field(500, ge=1)
@@ -132,14 +155,19 @@ class IndexingSettings(_Section):
     """How files become chunks."""
 
     parent_tokens: int = Field(1024, ge=64, le=8192)
+    """Longest passage that is read, in tokens."""
     child_tokens: int = Field(256, ge=16, le=2048)
+    """Longest passage that is searched, in tokens."""
     overlap_tokens: int = Field(32, ge=0, le=512)
+    """Tokens that neighbouring searched passages share."""
     workers: int = Field(1, ge=1, le=32)
     """Files that are ingested at the same time."""
     max_file_bytes: int = Field(200_000_000, ge=1)
+    """Largest file that is taken."""
     parse_timeout: float = Field(600.0, gt=0)
     """Seconds one file may take to parse."""
     parse_memory_bytes: int = Field(2_000_000_000, ge=100_000_000)
+    """Memory that reading one file may use."""
     ocr: OcrSettings = OcrSettings()
     vision: VisionSettings = VisionSettings()
 
@@ -148,6 +176,7 @@ class RepresentationSettings(_Section):
     """Which representations a KB has."""
 
     bm25: bool = True
+    """Find passages by their words."""
     l1: bool = False
     """Vectors of parents; files that are there already have to be uploaded again."""
     l2: bool = True
@@ -183,7 +212,9 @@ class RetrievalSettings(_Section):
     """One look-up and what follows it."""
 
     route_top_k: int = Field(100, ge=1, le=1000)
+    """Passages that each way of searching may bring."""
     fused_top_k: int = Field(50, ge=1, le=1000)
+    """Passages that are kept after all ways are fused."""
     hyde: Literal["always", "when_weak", "never"] = "always"
     """Look up a hypothetical answer beside the question, where a language model is set; ``when_weak`` only where
     keywords and vectors disagree about the best passage."""
@@ -198,19 +229,25 @@ class RetrievalSettings(_Section):
     rerank: bool = True
     """Let the reranker order the passages, where one is set."""
     rerank_top_k: int = Field(5, ge=1, le=50)
+    """Passages that reach the answer."""
     mismatch_weight: float = Field(0.5, ge=0, le=1)
     """Weight of passages from files about another company or period than the question names, where other files match;
     1: no preference."""
     children_per_parent: int = Field(3, ge=1, le=50)
+    """Searched passages that may come of one read passage."""
     bm25_k1: float = Field(1.2, ge=0, le=10)
+    """How soon a repeated word counts no more; 0: at once."""
     bm25_b: float = Field(0.5, ge=0, le=1)
+    """How much a long passage is held back; 0: not at all."""
     fusion: Literal["rrf", "convex"] = "rrf"
     """How one look-up's routes become one ranking: by ranks, or by the weighted mean of normalised scores. Rounds
     always go by ranks."""
     fusion_weights: Mapping[str, Annotated[float, Field(ge=0)]] = {}
     """Weight by route (bm25, l2 …); 1 where none is given. ``clew tune fusion`` fits them."""
     rrf_k: int = Field(60, ge=1, le=1000)
+    """The larger, the less the first ranks count against the later ones when rankings are fused."""
     context_budget_tokens: int = Field(6000, ge=100, le=1_000_000)
+    """Tokens of all passages that an answer reads."""
     attachment_context_tokens: int = Field(4000, ge=0, le=1_000_000)
     """Of the context budget, what whole texts of small attachments may take; they go in first."""
     neighbours: int = Field(1, ge=0, le=10)
@@ -221,15 +258,26 @@ class ComplexitySettings(_Section):
     """The cascade that decides single or multi."""
 
     rules_multi_threshold: float = Field(0.75, ge=0, le=1)
+    """The rules alone decide several look-ups from this score on."""
     rules_single_threshold: float = Field(0.15, ge=0, le=1)
+    """The rules alone decide one look-up up to this score, for at most one entity."""
     classifier: Literal["auto", "service", "head", "none"] = "auto"
+    """Who gives the probability: the ``service``, the ``head`` in this process, or ``none``; ``auto`` takes what
+    there is."""
     classifier_url: str = ""
+    """Of the classifier service; empty: none."""
     classifier_timeout: float = Field(0.3, gt=0)
+    """Seconds the classifier may take."""
     classifier_multi_threshold: float = Field(0.8, ge=0, le=1)
+    """The classifier decides several look-ups from this probability on."""
     classifier_single_threshold: float = Field(0.2, ge=0, le=1)
+    """The classifier decides one look-up up to this probability."""
     fallback_rules_threshold: float = Field(0.4, ge=0, le=1)
+    """Where nothing else decided: several look-ups from this rule score on."""
     fallback_classifier_threshold: float = Field(0.5, ge=0, le=1)
+    """Where nothing else decided: several look-ups from this probability on."""
     model_timeout: float = Field(5.0, gt=0)
+    """Seconds the language model may take."""
     domain_terms: tuple[str, ...] = ()
     """Names that count as entities in this KB's questions."""
 
@@ -255,11 +303,18 @@ class RecursionSettings(_Section):
     """Recursive retrieval."""
 
     max_rounds: int = Field(3, ge=2, le=5)
+    """Most look-ups for one question."""
     new_candidates_per_round: int = Field(8, ge=1, le=100)
+    """New passages that one round may add."""
     new_candidates_per_parent: int = Field(2, ge=1, le=100)
+    """New passages of one read passage that one round may add."""
     planner: Literal["auto", "model", "bridge"] = "auto"
+    """Who plans the next look-up: the language ``model``, or the ``bridge`` entities; ``auto`` takes the model
+    where one is set."""
     planner_timeout: float = Field(15.0, gt=0)
+    """Seconds the language model may take for a plan."""
     digest_tokens: int = Field(1500, ge=100)
+    """Tokens of evidence that the planner sees."""
     escalate_weak_single: bool = True
     """A question decided ``single`` whose first round is weak goes on as ``multi``."""
 
@@ -268,6 +323,7 @@ class AnswerSettings(_Section):
     """How answers are written."""
 
     max_tokens: int = Field(1024, ge=16)
+    """Longest answer that the language model may write."""
     quote_sentences: int = Field(3, ge=1, le=10)
     """Sentences or table rows that an answer without a language model quotes."""
 
@@ -291,7 +347,9 @@ class ServerSettings(_Section):
     """The web server."""
 
     host: str = "127.0.0.1"
+    """Address that the server listens on."""
     port: int = Field(8765, ge=0, le=65535)
+    """Port that it listens on; 0 takes a free one."""
 
 
 class Settings(_Section):

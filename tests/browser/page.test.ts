@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { MARKDOWN, PDF, type RunningServer, demoFile, launch, openPage, problems, startServer, textFile } from "./harness";
@@ -188,6 +189,20 @@ describe("chat", () => {
     await page.getByRole("complementary", { name: "Source" }).waitFor();
   });
 
+  it("the trace has a picture of the thread, and opens in search debug, where the question is asked again", async () => {
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: /How it was found/ }).first().click();
+    const picture = page.getByRole("img", { name: /^The way to the evidence: \d+ rounds?; Round 1 → \[1\] / });
+    await picture.waitFor();
+    await page.getByRole("link", { name: "Open in search debug" }).click();
+    await page.getByRole("region", { name: "Decision" }).waitFor();
+    expect(await page.getByLabel("Question", { exact: true }).inputValue()).toBe(QUESTION);
+    await page.getByRole("button", { name: "Ask again as then" }).click();
+    await page.getByText("The same passages reach the answer in the same order.").waitFor();
+    expect(await page.locator("tr[data-differs=true]").count()).toBe(0);
+    await page.goBack();
+  });
+
   it("an answer that comes all at once is shown", async () => {
     const other = await openPage(browser, `${server.url}/chat`);
     await other.route("**/api/v1/chat", async (route) => {
@@ -218,6 +233,65 @@ describe("chat", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.waitForURL(/\/chat$/);
     await page.getByText("Your questions will be kept here.").waitFor();
+  });
+});
+
+describe("search debug", () => {
+  const rank = (row: number, column: number) =>
+    page.getByRole("region", { name: "Rankings: Round 1" }).locator("tbody tr").nth(row).locator("td").nth(column).locator("strong");
+
+  it("shows the decision, every round and every stage's ranking", async () => {
+    await page.getByRole("navigation").getByRole("link", { name: "Search debug" }).click();
+    await page.getByText("Ask a question", { exact: true }).waitFor();
+    expect(await seriousIssues(page)).toEqual([]);
+    await page.getByLabel("Question", { exact: true }).fill(QUESTION);
+    await page.keyboard.press("Enter");
+    const decision = page.getByRole("region", { name: "Decision" });
+    await decision.getByText("Rule score").waitFor();
+    const round = page.getByRole("region", { name: "Rankings: Round 1" });
+    await round.getByRole("columnheader", { name: /^Words \(BM25\)/ }).waitFor();
+    await round.getByRole("columnheader", { name: /^Fused/ }).waitFor();
+    expect(await round.locator("tbody tr").count()).toBeGreaterThan(5);
+    await page.getByRole("region", { name: "Rankings: After the last round" }).getByText("in the answer").first().waitFor();
+    await round.locator("details summary").first().click();
+    expect((await round.locator("details p").first().innerText()).length).toBeGreaterThan(40);
+    expect(await seriousIssues(page)).toEqual([]);
+  });
+
+  it("a moved threshold shows at once what it would have decided", async () => {
+    const decision = page.getByRole("region", { name: "Decision" });
+    const outcome = decision.getByRole("status");
+    expect(await outcome.innerText()).toMatch(/^This question stays: .* 0 of \d+ recorded questions would change\.$/);
+    const stays = (await outcome.innerText()).includes("stays: single") ? "single" : "multi";
+    const [slider, key] = stays === "single" ? ["rules_multi_threshold", "Home"] : ["fallback_classifier_threshold", "End"];
+    await decision.getByRole("slider", { name: slider }).press(key);
+    if (stays === "single") {
+      await decision.getByText("This question would become: multi.").waitFor();
+      expect(await outcome.innerText()).not.toContain(" 0 of ");
+      await decision.getByRole("button", { name: "As recorded" }).click();
+    }
+    await decision.getByText(`This question stays: ${stays}.`).waitFor();
+  });
+
+  it("two settings are compared, for this question only", async () => {
+    await page.getByLabel("Compare two settings").click();
+    await page.getByRole("button", { name: /^Retrieval/ }).click();
+    await page.getByRole("spinbutton", { name: "retrieval.rerank_top_k" }).fill("2");
+    await page.getByText("1 changed").waitFor();
+    await page.getByRole("radio", { name: "One look-up" }).check({ force: true });
+    await page.getByRole("button", { name: "Search", exact: true }).click();
+    const comparison = page.getByRole("region", { name: "Side by side" }).first();
+    await comparison.getByText("not in the answer").first().waitFor();
+    expect(await comparison.locator("tr[data-differs=true]").count()).toBe(3);
+    const kb = (await (await fetch(`${server.url}/api/v1/kbs`)).json()) as { settings: object }[];
+    expect(kb.map(({ settings }) => settings)).toEqual([{}]);
+    expect(await rank(0, 0).innerText()).toMatch(/^\d+$/);
+  });
+
+  it("what was found can be kept as a file", async () => {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export JSON" }).click()]);
+    const trace = JSON.parse(readFileSync(await download.path(), "utf8")) as { question: string; request: { mode: string } };
+    expect([trace.question, trace.request.mode]).toEqual([QUESTION, "single"]);
   });
 });
 

@@ -17,6 +17,7 @@ import { firstLanguage, startTexts } from "./i18n";
 const ChatPage = lazy(() => import("./chat/ChatPage"));
 const KbListPage = lazy(() => import("./kbs/KbListPage"));
 const KbPage = lazy(() => import("./kbs/KbPage"));
+const DebugPage = lazy(() => import("./debug/DebugPage"));
 const FilePage = lazy(() => import("./kbs/FilePage"));
 
 const router = createBrowserRouter([
@@ -28,6 +29,8 @@ const router = createBrowserRouter([
       { path: "kbs", element: <KbListPage /> },
       { path: "kbs/:kbId", element: <KbPage /> },
       { path: "kbs/:kbId/files/:fileId", element: <FilePage /> },
+      { path: "files/:fileId", element: <FilePage /> },
+      { path: "debug", element: <DebugPage /> },
       { path: "*", element: <NotFound /> },
     ],
   },

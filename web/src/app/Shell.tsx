@@ -1,4 +1,4 @@
-import { BookOutlined, EditOutlined, MenuOutlined, MessageOutlined, MoonOutlined, SunOutlined } from "@ant-design/icons";
+import { BookOutlined, EditOutlined, ExperimentOutlined, MenuOutlined, MessageOutlined, MoonOutlined, SunOutlined } from "@ant-design/icons";
 import { useQuery } from "@tanstack/react-query";
 import { Button, Drawer, Dropdown } from "antd";
 import { Suspense, useEffect, useState } from "react";
@@ -76,6 +76,9 @@ function Side() {
         </NavLink>
         <NavLink to="/kbs">
           <BookOutlined /> {t("app.kbs")}
+        </NavLink>
+        <NavLink to="/debug">
+          <ExperimentOutlined /> {t("app.debug")}
         </NavLink>
       </nav>
       <History />

@@ -13,6 +13,8 @@ export interface AnswerViewProps {
   text: string;
   citations: readonly Citation[];
   trace: TraceView | null;
+  /** Where the trace is shown in full, once it is stored. */
+  debugLink?: string | null;
   notice: string | null;
   /** What is happening, while it happens. */
   activity: string | null;
@@ -28,7 +30,7 @@ export function AnswerView(props: AnswerViewProps) {
   const { t } = useTranslation();
   return (
     <article className={styles.answer} aria-label={t("chat.answer")} aria-busy={streaming}>
-      {trace && <TracePanel view={trace} />}
+      {trace && <TracePanel view={trace} debugLink={props.debugLink ?? null} />}
       {activity && (
         <p className={styles.activity} role="status">
           <span className={styles.pulse} aria-hidden />

@@ -12,7 +12,7 @@ import { AnswerView } from "./AnswerView";
 import { Composer } from "./Composer";
 import { type LiveAnswer, isOver } from "./answer";
 import styles from "./chat.module.css";
-import { namesOf, viewOfLive, viewOfTrace } from "./traceView";
+import { viewOfLive, viewOfTrace } from "./traceView";
 import { useAnswer } from "./useAnswer";
 import { useStickToBottom } from "./useStickToBottom";
 
@@ -174,7 +174,7 @@ interface StoredProps {
 function StoredMessage({ message, all, onOpen, onAsk }: StoredProps) {
   const { t } = useTranslation();
   const { usage, role, status, content } = message;
-  const trace = useMemo(() => (usage.retrieval_trace ? viewOfTrace(usage.retrieval_trace, namesOf(usage.citations)) : null), [usage]);
+  const trace = useMemo(() => (usage.retrieval_trace ? viewOfTrace(usage.retrieval_trace, usage.citations) : null), [usage]);
   if (role === "user") return <Question text={content} />;
   const question = all.slice(0, all.indexOf(message)).findLast((other) => other.role === "user")?.content;
   return (
@@ -182,6 +182,7 @@ function StoredMessage({ message, all, onOpen, onAsk }: StoredProps) {
       text={content}
       citations={usage.citations}
       trace={trace}
+      debugLink={trace && `/debug?conversation=${message.conversation_id}&message=${message.message_id}`}
       notice={usage.notice ?? null}
       activity={null}
       streaming={false}

@@ -1,11 +1,13 @@
 import { RightOutlined } from "@ant-design/icons";
 import { useId, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { Link } from "react-router";
+import { ThreadPicture } from "./ThreadPicture";
 import styles from "./trace.module.css";
 import { type RoundView, type TraceView, sourceName, summaryOf } from "./traceView";
 
 /** The retrieval trace: one line, closed; open, every decision and round. */
-export function TracePanel({ view }: { view: TraceView }) {
+export function TracePanel({ view, debugLink }: { view: TraceView; debugLink: string | null }) {
   const { t } = useTranslation();
   const [open, setOpen] = useState(false);
   const id = useId();
@@ -24,6 +26,11 @@ export function TracePanel({ view }: { view: TraceView }) {
       </button>
       <div id={id} hidden={!open} className={styles.body}>
         {open && <Details view={view} />}
+        {open && debugLink && (
+          <p className={styles.end}>
+            <Link to={debugLink}>{t("trace.debug")}</Link>
+          </p>
+        )}
       </div>
     </div>
   );
@@ -53,6 +60,7 @@ function Details({ view }: { view: TraceView }) {
         {view.planner && <Fact name={t("trace.planner")}>{view.planner}</Fact>}
       </dl>
       {view.decision && <Features features={view.decision.features} />}
+      {view.thread && <ThreadPicture thread={view.thread} />}
       <ol className={styles.rounds}>
         {view.rounds.map((round) => (
           <Round key={round.round} round={round} />

@@ -1,12 +1,14 @@
 import i18next from "i18next";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Trace } from "../api/client";
+import type { Citation, Trace } from "../api/client";
 import { en } from "../i18n/en";
 import { zh } from "../i18n/zh";
 import { confidenceOf, summaryOf, viewOfTrace } from "./traceView";
 
 const DECISION = { question: "q", mode: "multi", source: "rules", rule_score: 0.82, features: {} } as const;
-const NAMES = new Map([["f1", "report.pdf"]]);
+const CITATIONS = [
+  { number: 2, chunk_id: "b", file_id: "f1", file_name: "report.pdf", section_titles: ["Board", "Chair"] },
+] as unknown as Citation[];
 const TRACE = {
   question: "q",
   rewritten: "q",
@@ -26,27 +28,52 @@ beforeAll(() =>
   }),
 );
 
+describe("the thread", () => {
+  const round = (number: number, ...ids: string[]) => ({
+    round: number,
+    sub_question: "s",
+    query: "s",
+    stages: [{ name: "merge", ranking: ids.map((chunk_id) => ({ chunk_id })) }],
+  });
+  const context = { name: "context", ranking: [{ chunk_id: "b", number: 2 }, { chunk_id: "a", number: 1 }] };
+
+  it("says which round first brought each passage of the answer", () => {
+    const trace = { ...TRACE, rounds: [round(1, "a"), round(2, "b", "a")], stages: [context] } as unknown as Trace;
+    expect(viewOfTrace(trace, CITATIONS).thread).toEqual({
+      rounds: [1, 2],
+      passages: [
+        { number: 2, round: 2, label: "report.pdf · Chair" },
+        { number: 1, round: 1, label: "" },
+      ],
+    });
+  });
+
+  it("is none where nothing reached the answer", () => {
+    expect(viewOfTrace({ ...TRACE, stages: [] } as unknown as Trace, CITATIONS).thread).toBeNull();
+  });
+});
+
 describe("the summary of a trace", () => {
   it("fits on one line", () => {
-    expect(summaryOf(viewOfTrace(TRACE, NAMES), i18next.getFixedT("en"))).toBe(
+    expect(summaryOf(viewOfTrace(TRACE, CITATIONS), i18next.getFixedT("en"))).toBe(
       "multi · rules 0.82 · 3 rounds · 14 passages · 0.4 s",
     );
-    expect(summaryOf(viewOfTrace(TRACE, NAMES), i18next.getFixedT("zh"))).toBe("多跳 · 规则 0.82 · 3 轮 · 14 段 · 0.4 秒");
+    expect(summaryOf(viewOfTrace(TRACE, CITATIONS), i18next.getFixedT("zh"))).toBe("多跳 · 规则 0.82 · 3 轮 · 14 段 · 0.4 秒");
   });
 
   it("names the files of hits that carry only an id", () => {
     const trace = { ...TRACE, rounds: [{ round: 1, sub_question: "s", query: "s", hits: [{ chunk_id: "c", file_id: "f1" }] }] };
-    expect(viewOfTrace(trace as unknown as Trace, NAMES).rounds[0]?.hits[0]?.file).toBe("report.pdf");
+    expect(viewOfTrace(trace as unknown as Trace, CITATIONS).rounds[0]?.hits[0]?.file).toBe("report.pdf");
   });
 
   it("says when nothing was looked up", () => {
     const trace = { ...TRACE, complexity: null, rounds: [] };
-    expect(summaryOf(viewOfTrace(trace, NAMES), i18next.getFixedT("en"))).toBe("nothing was looked up");
+    expect(summaryOf(viewOfTrace(trace, CITATIONS), i18next.getFixedT("en"))).toBe("nothing was looked up");
   });
 
   it("names a source it does not know as the server does", () => {
     const trace = { ...TRACE, complexity: { ...DECISION, source: "oracle" } };
-    expect(summaryOf(viewOfTrace(trace as Trace, NAMES), i18next.getFixedT("en"))).toContain("oracle 0.82");
+    expect(summaryOf(viewOfTrace(trace as Trace, CITATIONS), i18next.getFixedT("en"))).toContain("oracle 0.82");
   });
 });
 

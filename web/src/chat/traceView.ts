@@ -23,7 +23,15 @@ export interface HitView {
   isNew: boolean;
 }
 
+/** Which passages reached the answer, and which round brought each of them. */
+export interface ThreadView {
+  rounds: readonly number[];
+  passages: readonly { number: number; round: number; label: string }[];
+}
+
 export interface TraceView {
+  /** Null while the answer is being made. */
+  thread: ThreadView | null;
   mode: "single" | "multi" | null;
   source: string | null;
   confidence: number | null;
@@ -50,11 +58,13 @@ export function confidenceOf(decision: Decision): number {
 /** Names of files by their id, for hits that carry only the id. */
 export type FileNames = ReadonlyMap<string, string>;
 
-export function viewOfTrace(trace: Trace, names: FileNames): TraceView {
+export function viewOfTrace(trace: Trace, citations: readonly Citation[]): TraceView {
+  const names = namesOf(citations);
   const decision = trace.complexity ?? null;
   const ms = trace.ms ?? {};
   const total = ms["total"] ?? Object.values(ms).reduce((sum, value) => sum + value, 0);
   return {
+    thread: threadOf(trace, citations),
     mode: decision?.mode ?? null,
     source: decision?.source ?? null,
     confidence: decision ? confidenceOf(decision) : null,
@@ -84,6 +94,7 @@ export function viewOfTrace(trace: Trace, names: FileNames): TraceView {
 export function viewOfLive(live: LiveAnswer): TraceView {
   const names = namesOf(live.citations);
   return {
+    thread: null,
     mode: live.plan?.mode ?? null,
     source: live.plan?.source ?? null,
     confidence: live.plan?.confidence ?? null,
@@ -130,6 +141,25 @@ export function summaryOf(view: TraceView, t: TFunction): string {
 /** The name in the page's language; a source that a newer server knows is shown as it is. */
 export function sourceName(source: string, t: TFunction): string {
   return t(`trace.sources.${source}` as "trace.sources.rules", { defaultValue: source });
+}
+
+function threadOf(trace: Trace, citations: readonly Citation[]): ThreadView | null {
+  const rounds = trace.rounds ?? [];
+  const context = trace.stages?.find((stage) => stage.name === "context")?.ranking ?? [];
+  if (rounds.length === 0 || context.length === 0) return null;
+  const brought = new Map<string, number>();
+  for (const { round, stages = [], hits = [] } of rounds.toReversed()) {
+    const merged = stages.find((stage) => stage.name === "merge")?.ranking ?? hits;
+    for (const entry of merged) brought.set(String(entry["chunk_id"]), round);
+  }
+  const passages = context.map((entry, index) => {
+    const id = String(entry["chunk_id"]);
+    const number = typeof entry["number"] === "number" ? entry["number"] : index + 1;
+    const citation = citations.find((one) => one.chunk_id === id);
+    const label = citation ? [citation.file_name, citation.section_titles.at(-1)].filter(Boolean).join(" · ") : "";
+    return { number, round: brought.get(id) ?? rounds[0]?.round ?? 1, label };
+  });
+  return { rounds: rounds.map((step) => step.round), passages };
 }
 
 export function namesOf(citations: readonly Citation[]): FileNames {

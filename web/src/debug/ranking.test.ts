@@ -9,6 +9,7 @@ const stage = (name: string, ids: string[], dropped: Record<string, string> = {}
   ms: 0,
   tokens: 0,
   note: "",
+  text: "",
   ranking: ids.map((chunk_id, index) => ({ chunk_id, score: 1 / (index + 1) })),
   dropped: Object.entries(dropped).map(([chunk_id, reason]) => ({ chunk_id, reason })),
 });
@@ -29,6 +30,14 @@ describe("rankings beside each other", () => {
   it("tell how many places a chunk moved since the stage before, but not since a single route", () => {
     expect(rows[0]?.cells.map((cell) => cell?.change ?? null)).toEqual([null, null, null, 1]);
     expect(rows[1]?.cells[3]?.change).toBe(-1);
+  });
+
+  it("begin anew with every look-up of a round", () => {
+    const twice = rowsOf([stage("bm25", ["a"]), stage("fuse", ["a", "b"]), stage("bm25", ["b"]), stage("fuse", ["b", "a"]), stage("merge", ["a", "b"])]);
+    expect(twice.map((row) => row.cells.map((cell) => cell?.change ?? null))).toEqual([
+      [null, null, null, null, 1],
+      [null, null, null, null, -1],
+    ]);
   });
 
   it("say why a chunk was dropped", () => {

@@ -30,7 +30,9 @@ export function rowsOf(stages: readonly Stage[]): Row[] {
     cells: columns.map((column, index) => {
       const cell = column.get(chunkId);
       if (cell === undefined) return null;
-      const earlier = isRoute(stages[index]) ? null : lastRank(columns.slice(0, index), stages, chunkId);
+      // What is fused from single routes has not moved: it begins an order.
+      const first = index === 0 || isRoute(stages[index]) || isRoute(stages[index - 1]);
+      const earlier = first ? null : lastRank(columns.slice(0, index), stages, chunkId);
       return { ...cell, change: cell.rank !== null && earlier !== null ? earlier - cell.rank : null };
     }),
   }));
@@ -61,7 +63,6 @@ function columnOf(stage: Stage): Map<string, Cell> {
 function lastRank(columns: readonly Map<string, Cell>[], stages: readonly Stage[], chunkId: string): number | null {
   for (let index = columns.length - 1; index >= 0; index -= 1) {
     const rank = columns[index]?.get(chunkId)?.rank;
-    // A fused order is no move of any single route.
     if (rank != null && !isRoute(stages[index])) return rank;
   }
   return null;

@@ -1,7 +1,6 @@
 import i18next from "i18next";
 import { initReactI18next } from "react-i18next";
-import { en, type Texts } from "./en";
-import { zh } from "./zh";
+import type { Texts } from "./en";
 
 export type Language = "zh" | "en";
 
@@ -13,6 +12,8 @@ declare module "i18next" {
 }
 
 const KEY = "clew.language";
+// Only the language that is shown is loaded.
+const LOAD = { en: () => import("./en").then(({ en }) => en), zh: () => import("./zh").then(({ zh }) => zh) };
 
 export function firstLanguage(): Language {
   const stored = localStorage.getItem(KEY);
@@ -23,10 +24,10 @@ export function firstLanguage(): Language {
 export async function startTexts(language: Language): Promise<void> {
   await i18next.use(initReactI18next).init({
     lng: language,
-    fallbackLng: "en",
+    fallbackLng: false,
     ns: ["texts"],
     defaultNS: "texts",
-    resources: { en: { texts: en }, zh: { texts: zh } },
+    resources: { [language]: { texts: await LOAD[language]() } },
     interpolation: { escapeValue: false },
   });
   document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
@@ -34,6 +35,7 @@ export async function startTexts(language: Language): Promise<void> {
 
 export async function changeLanguage(language: Language): Promise<void> {
   localStorage.setItem(KEY, language);
+  if (!i18next.hasResourceBundle(language, "texts")) i18next.addResourceBundle(language, "texts", await LOAD[language]());
   document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
   await i18next.changeLanguage(language);
 }

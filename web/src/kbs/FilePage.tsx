@@ -13,9 +13,10 @@ import styles from "./kbs.module.css";
 
 export default function FilePage() {
   const { t } = useTranslation();
-  const { kbId = "", fileId = "" } = useParams();
-  const kb = useQuery(kbQuery(kbId));
+  const { fileId = "", ...place } = useParams();
   const file = useQuery(fileQuery(fileId));
+  const kbId = place["kbId"] ?? file.data?.kb_id ?? "";
+  const kb = useQuery({ ...kbQuery(kbId), enabled: kbId !== "" });
   if (file.error) return <Failure error={file.error} onRetry={() => void file.refetch()} />;
   return (
     <div className={styles.filePage}>

@@ -28,13 +28,13 @@ interface Node {
   $defs?: Record<string, Node>;
 }
 
-/** The fields of one section, also of one inside another (`models.chat`). */
-export function fieldsOf(schema: Values, section: string): Field[] {
+/** The fields of one section, which may lie inside another (`models.chat`); `deep`: also of the sections inside it. */
+export function fieldsOf(schema: Values, section: string, deep = false): Field[] {
   const root = schema as Node;
   let node: Node | undefined = root;
   for (const key of section.split(".")) node = resolved(root, node?.properties?.[key]);
   return Object.entries(node?.properties ?? {}).flatMap(([name, property]) => {
-    if (property.$ref !== undefined && resolved(root, property)?.properties) return [];
+    if (resolved(root, property)?.properties) return deep ? fieldsOf(schema, `${section}.${name}`, true) : [];
     return [fieldOf(`${section}.${name}`, property)];
   });
 }

@@ -1,0 +1,133 @@
+import { UndoOutlined } from "@ant-design/icons";
+import { Button, Collapse, Input, InputNumber, Select, Switch } from "antd";
+import { useMemo } from "react";
+import { useTranslation } from "react-i18next";
+import type { SettingsView } from "../api/client";
+import { helpOf } from "./help";
+import { type Field, type Values, fieldsOf, pathsOf, valueAt, withValue } from "./schema";
+import styles from "./settings.module.css";
+
+export interface SettingsFieldsProps {
+  view: SettingsView;
+  sections: readonly string[];
+  /** What lies under the overlay besides the global settings: a knowledge base's own values. */
+  base?: Values;
+  overlay: Values;
+  onOverlay: (overlay: Values) => void;
+}
+
+/** Settings by section, with their meaning; what is changed is marked and can be taken back. */
+export function SettingsFields({ view, sections, base = {}, overlay, onOverlay }: SettingsFieldsProps) {
+  const { t } = useTranslation();
+  const changed = useMemo(() => new Set(pathsOf(overlay)), [overlay]);
+  return (
+    <Collapse
+      size="small"
+      items={sections.map((section) => {
+        const fields = fieldsOf(view.json_schema, section, true);
+        const count = fields.filter((field) => changed.has(field.path)).length;
+        return {
+          key: section,
+          label: t(`settings.section.${section}` as "settings.section.retrieval", { defaultValue: section }),
+          extra: count > 0 ? <span className={styles.count}>{t("settings.changed", { count })}</span> : null,
+          children: fields.map((field) => {
+            const inherited = valueAt(base, field.path) ?? valueAt(view.values, field.path) ?? field.default;
+            return (
+              <FieldRow
+                key={field.path}
+                field={field}
+                inherited={inherited}
+                value={valueAt(overlay, field.path)}
+                onValue={(value) => onOverlay(withValue(overlay, field.path, value))}
+              />
+            );
+          }),
+        };
+      })}
+    />
+  );
+}
+
+interface FieldRowProps {
+  field: Field;
+  /** What holds where nothing is set here. */
+  inherited: unknown;
+  value: unknown;
+  onValue: (value: unknown) => void;
+}
+
+function FieldRow({ field, inherited, value, onValue }: FieldRowProps) {
+  const { t, i18n } = useTranslation();
+  const help = helpOf(field, i18n.language);
+  return (
+    <div className={styles.field} data-changed={value !== undefined}>
+      <div className={styles.name}>
+        <code>{field.path.slice(field.path.indexOf(".") + 1)}</code>
+        {help && <p>{help}</p>}
+      </div>
+      <div className={styles.control}>
+        <Control field={field} value={value ?? inherited} onValue={onValue} />
+        <span className="quiet">{t("settings.default", { value: shown(inherited, t("settings.none")) })}</span>
+      </div>
+      <Button
+        type="text"
+        size="small"
+        icon={<UndoOutlined />}
+        disabled={value === undefined}
+        aria-label={`${t("settings.undo")}: ${field.path}`}
+        title={t("settings.undo")}
+        onClick={() => onValue(undefined)}
+      />
+    </div>
+  );
+}
+
+export function Control({ field, value, onValue }: { field: Field; value: unknown; onValue: (value: unknown) => void }) {
+  const label = field.path;
+  switch (field.kind) {
+    case "boolean":
+      return <Switch aria-label={label} checked={value === true} onChange={onValue} />;
+    case "number":
+    case "integer":
+      return (
+        <InputNumber
+          aria-label={label}
+          value={typeof value === "number" ? value : null}
+          min={field.minimum}
+          max={field.maximum}
+          step={field.kind === "integer" ? 1 : (field.maximum ?? 10) <= 1 ? 0.01 : 0.1}
+          precision={field.kind === "integer" ? 0 : undefined}
+          onChange={(next) => onValue(next ?? undefined)}
+        />
+      );
+    case "choice":
+      return (
+        <Select
+          aria-label={label}
+          value={String(value)}
+          popupMatchSelectWidth={false}
+          options={field.choices.map((choice) => ({ value: choice, label: choice }))}
+          onChange={onValue}
+        />
+      );
+    case "list":
+      return (
+        <Select
+          className={styles.list}
+          mode="tags"
+          aria-label={label}
+          value={Array.isArray(value) ? value.map(String) : []}
+          open={false}
+          suffixIcon={null}
+          onChange={onValue}
+        />
+      );
+    default:
+      return <Input aria-label={label} value={String(value ?? "")} onChange={(event) => onValue(event.target.value)} />;
+  }
+}
+
+function shown(value: unknown, none: string): string {
+  if (value === "" || value === undefined || (Array.isArray(value) && value.length === 0)) return none;
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
