@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 import { ThreadPicture } from "./ThreadPicture";
 import styles from "./trace.module.css";
-import { type RoundView, type TraceView, sourceName, summaryOf } from "./traceView";
+import { type RoundView, type TraceView, featuresOf, sourceName, summaryOf } from "./traceView";
 
 /** The retrieval trace: one line, closed; open, every decision and round. */
 export function TracePanel({ view, debugLink }: { view: TraceView; debugLink: string | null }) {
@@ -93,9 +93,7 @@ function Fact({ name, children }: { name: string; children: React.ReactNode }) {
 /** The numeric features that the rules weigh, each from 0 to 1. */
 function Features({ features }: { features: Record<string, unknown> }) {
   const { t } = useTranslation();
-  const numbers = Object.entries(features).filter(
-    (entry): entry is [string, number] => typeof entry[1] === "number" && entry[1] >= 0 && entry[1] <= 1,
-  );
+  const numbers = featuresOf(features);
   if (numbers.length === 0) return null;
   return (
     <ul className={styles.features} aria-label={t("trace.features")}>

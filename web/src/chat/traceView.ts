@@ -55,6 +55,13 @@ export function confidenceOf(decision: Decision): number {
   return decision.mode === "multi" ? value : 1 - value;
 }
 
+/** The features that the rules weigh, each from 0 to 1; counts and texts stand beside them in the record. */
+export function featuresOf(features: Readonly<Record<string, unknown>>): [string, number][] {
+  return Object.entries(features).filter(
+    (entry): entry is [string, number] => typeof entry[1] === "number" && !["entity_count", "tokens"].includes(entry[0]),
+  );
+}
+
 /** Names of files by their id, for hits that carry only the id. */
 export type FileNames = ReadonlyMap<string, string>;
 

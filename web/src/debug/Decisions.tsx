@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Decision, KindDecision } from "../api/client";
 import { decisionsQuery } from "../api/queries";
-import { sourceName } from "../chat/traceView";
+import { featuresOf, sourceName } from "../chat/traceView";
 import { Bars } from "./Bars";
 import { Thresholds } from "./Thresholds";
 import styles from "./debug.module.css";
@@ -18,9 +18,7 @@ export function ComplexityCard({ decision }: { decision: Decision }) {
   const turned = useMemo(() => turnedOver(decisions.data ?? [], moved).length, [decisions.data, moved]);
   const mode = replayMode(decision, moved);
   const probability = decision.classifier_probability ?? null;
-  const features = Object.entries(decision.features).filter(
-    (entry): entry is [string, number] => typeof entry[1] === "number" && !["entity_count", "tokens"].includes(entry[0]),
-  );
+  const features = featuresOf(decision.features);
   const entities = decision.features["entity_texts"];
   return (
     <section className={styles.card} aria-label={t("trace.decision")}>
