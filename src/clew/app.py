@@ -20,7 +20,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 from clew.answering.answer import Answerer
 from clew.answering.runs import AnswerRuns, stored_events
 from clew.answering.small_talk import small_talk
-from clew.config import ChatSettings, RerankerSettings, Settings, default_data_folder, load_settings, merged
+from clew.config import (
+    ChatSettings,
+    RerankerSettings,
+    Settings,
+    default_data_folder,
+    load_settings,
+    merged,
+    save_models,
+    with_models,
+)
 from clew.errors import ClewError, ConflictError, InputError, NotFoundError, SettingsError
 from clew.indexing.arrivals import Arrivals
 from clew.indexing.attaching import index_again
@@ -81,6 +90,7 @@ _HISTORY_MESSAGES = 8
 
 ModelProgress = Callable[[float, str], None]
 KindChoice = Literal["auto", "fact", "summary"]
+ModelPart = Literal["embedder", "chat", "enrichment", "reranker"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +109,12 @@ class Clew:
     manager, or call :meth:`close`.
     """
 
-    def __init__(self, data: Path, settings: Settings) -> None:
+    def __init__(self, data: Path, settings: Settings, overrides: Mapping[str, Any] | None = None) -> None:
         self.data = data
         self.settings = settings
+        self._overrides = overrides
+        self.saved_models = settings.models
+        """As they will be at the next start; see :meth:`save_models`."""
         self.originals = FolderOriginals(data / "originals")
         self.records = SqlRecords.open(settings.storage.records_url or data / "records.sqlite")
         self.index = RoutedIndex(QdrantEdgeIndex(data / "index"), MemoryIndex(), is_attached)
@@ -127,7 +140,7 @@ class Clew:
             raise InputError(
                 f"{folder}: cannot be used as the data folder ({error.strerror}); name another with --data."
             ) from error
-        return cls(folder, settings or load_settings(folder, overrides))
+        return cls(folder, settings or load_settings(folder, overrides), overrides)
 
     def close(self) -> None:
         """Stop answers and ingestion; what is unfinished goes on when the folder is opened again."""
@@ -777,7 +790,42 @@ class Clew:
         """In what records, search index and originals do not agree; ``repair`` puts right what can be."""
         return self.reconciler.examine(repair=repair)
 
+    # --- models ------------------------------------------------------------------------------------------------
+
+    def save_models(self, changes: Mapping[str, Any]) -> None:
+        """Write other models into ``clew.toml`` and use them from now on, but for the embedder: files are being
+        ingested with it, so another one is used from the next start on.
+
+        ``changes`` is nested as the section ``models``; a key that is not given stays, unless its address changes.
+        Raises SettingsError.
+        """
+        with self._lock:
+            save_models(self.data, self._saved_settings(), changes)
+            self.saved_models = load_settings(self.data, self._overrides).models
+            now = self.saved_models.model_copy(update={"embedder": self.settings.models.embedder})
+            self.settings = self.settings.model_copy(update={"models": now})
+            for name in ("chat", "enrichment", "reranker", "retriever", "answerer"):
+                self.__dict__.pop(name, None)
+
+    def try_model(self, part: ModelPart, changes: Mapping[str, Any]) -> Check:
+        """Whether one of the models would work with other settings; nothing is saved. Raises SettingsError."""
+        settings = with_models(self._saved_settings(), {part: changes})
+        models = settings.models
+        match part:
+            case "embedder":
+                embedder = make_embedder(settings, self.data)
+                return _checked(part, lambda: _probe_embedder(embedder))
+            case "reranker":
+                return _checked(part, lambda: _probe_reranker(make_reranker(models.reranker)))
+            case "chat":
+                return _checked(part, lambda: _probe_chat(make_chat(models.chat)))
+            case "enrichment":
+                return _checked(part, lambda: _probe_chat(make_chat(models.enrichment, "models.enrichment")))
+
     # --- inside ------------------------------------------------------------------------------------------------
+
+    def _saved_settings(self) -> Settings:
+        return self.settings.model_copy(update={"models": self.saved_models})
 
     def _titles(self, kb_id: str) -> list[str]:
         """Titles of the KB's searchable files, then of their sections, upper levels first."""
@@ -947,8 +995,14 @@ def make_reranker(settings: RerankerSettings) -> Reranker | None:
     return HttpReranker(settings)
 
 
+def _probe_embedder(embedder: Embedder) -> str:
+    vector = embedder.embed_queries(["a question"])[0]
+    return f"{embedder.name}, {len(vector)} dimensions"
+
+
 def _probe_chat(chat: ChatModel | None) -> str:
-    assert chat is not None
+    if chat is None:
+        raise SettingsError("No URL is given; without one there is no language model.")
     reply = chat.complete([ChatMessage("user", "Answer with the word yes.")], max_tokens=16, timeout=20)
     return f"{chat.name} answered {reply.text[:40]!r}"
 
@@ -969,7 +1023,8 @@ def _probe_recognition() -> str:
 def _probe_reranker(reranker: Reranker | None) -> str:
     from clew.models.reranker import probe_reranker  # noqa: PLC0415 - see Clew.classifier
 
-    assert reranker is not None
+    if reranker is None:
+        raise SettingsError("The kind is none, so there is no reranker to try.")
     return probe_reranker(reranker)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -386,7 +386,7 @@ KB_SECTIONS = frozenset(
 def load_settings(data: Path, overrides: Mapping[str, Any] | None = None) -> Settings:
     """Settings for the data folder ``data``. Raises SettingsError for an unknown key, a wrong value or bad TOML."""
     values: dict[str, Any] = {}
-    path = Path(os.environ.get("CLEW_CONFIG") or data / "clew.toml")
+    path = settings_file(data)
     if path.is_file():
         try:
             values = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -396,6 +396,63 @@ def load_settings(data: Path, overrides: Mapping[str, Any] | None = None) -> Set
         raise SettingsError(f"{path}: CLEW_CONFIG names this file, and it does not exist.")
     values = merged(values, _from_environment(os.environ))
     return _validated(merged(values, overrides or {}))
+
+
+def settings_file(data: Path) -> Path:
+    """The file that settings of the data folder ``data`` are read from; it need not exist."""
+    return Path(os.environ.get("CLEW_CONFIG") or data / "clew.toml")
+
+
+def with_models(settings: Settings, changes: Mapping[str, Any]) -> Settings:
+    """``settings`` with other models. A key that is not given stays, unless its address changes: a key is sent only
+    where it was given for. Raises SettingsError."""
+    return _validated(merged(settings.model_dump(), {"models": _models_of(settings, changes)}))
+
+
+def save_models(data: Path, settings: Settings, changes: Mapping[str, Any]) -> None:
+    """Write other models into ``clew.toml``, leaving the rest of the file as it is; see :func:`with_models`.
+
+    Raises SettingsError, also where the file cannot be written.
+    """
+    import tomlkit  # noqa: PLC0415 - takes a part of a command's start, and only the page writes settings
+
+    with_models(settings, changes)
+    path = settings_file(data)
+    try:
+        document = tomlkit.parse(path.read_text("utf-8")) if path.is_file() else tomlkit.document()
+        _lay_over(document, {"models": _models_of(settings, changes)}, tomlkit.table)
+        # Keys stand in it, so nobody else may read it, at no moment.
+        temporary = path.with_suffix(".tmp")
+        temporary.unlink(missing_ok=True)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(tomlkit.dumps(document))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{path}: cannot be written ({error}); change the file by hand.") from error
+
+
+def _models_of(settings: Settings, changes: Mapping[str, Any]) -> dict[str, Any]:
+    before = settings.models.model_dump()
+    result: dict[str, Any] = {}
+    for name, change in changes.items():
+        result[name] = change
+        if isinstance(change, Mapping) and isinstance(before.get(name), Mapping):
+            moved = change.get("url", before[name].get("url")) != before[name].get("url")
+            result[name] = {**change, "api_key": ""} if moved and "api_key" not in change else dict(change)
+    return result
+
+
+def _lay_over(table: Any, values: Mapping[str, Any], new_table: Callable[[], Any]) -> None:
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            if key not in table:
+                table[key] = new_table()
+            _lay_over(table[key], value, new_table)
+        else:
+            table[key] = value
 
 
 def default_data_folder() -> Path:

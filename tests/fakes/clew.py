@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, BinaryIO
 
-from clew.config import Settings
+from clew.config import Settings, with_models
 from clew.errors import ConflictError, DamagedFileError, InputError, NotFoundError
 from clew.retrieval.attachments import AttachedFile, SignalPackage
 from clew.storage.base import Attachment, Conversation, Message
@@ -92,6 +92,7 @@ class FakeClew:
         self.stage_seconds = stage_seconds
         self.word_seconds = word_seconds
         self.settings = Settings()
+        self.saved_models = self.settings.models
         self._ids = itertools.count(1)
         self._kbs: dict[str, KnowledgeBase] = {}
         self._files: dict[str, _Stored] = {}
@@ -505,6 +506,16 @@ class FakeClew:
     def messages(self, conversation_id: str) -> list[Message]:
         self.conversation(conversation_id)
         return list(self._messages[conversation_id])
+
+    def save_models(self, changes: Mapping[str, Any]) -> None:
+        self.settings = with_models(self.settings, changes)
+        self.saved_models = self.settings.models
+
+    def try_model(self, part: str, changes: Mapping[str, Any]) -> FakeCheck:
+        with_models(self.settings, {part: changes})
+        return (
+            FakeCheck(part, False, "this is the fake") if changes.get("url") == "" else FakeCheck(part, True, "works")
+        )
 
     def check(self) -> list[FakeCheck]:
         return [FakeCheck("records", True, "in memory"), FakeCheck("language model", False, "none is configured")]

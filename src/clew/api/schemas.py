@@ -348,6 +348,19 @@ class RouteResponse(BaseModel):
     kind: KindDecision
 
 
+class ModelsChange(_In):
+    """Sections of ``models`` as in clew.toml. A key that is not given stays, unless its address changes."""
+
+    models: dict[str, dict[str, Any]] = Field(
+        examples=[{"chat": {"url": "http://127.0.0.1:8000/v1", "model": "qwen3", "api_key": "…"}}]
+    )
+
+
+class ModelTrial(_In):
+    part: Literal["embedder", "chat", "enrichment", "reranker"]
+    settings: dict[str, Any] = Field({}, description="Laid over what is saved.")
+
+
 class SettingsView(BaseModel):
     """The settings in force, and what can be set."""
 
@@ -355,6 +368,7 @@ class SettingsView(BaseModel):
     json_schema: dict[str, Any] = Field(description="JSON Schema of the settings: types, limits, defaults, meaning.")
     kb_sections: list[str] = Field(description="Sections that a knowledge base may lay its own values over.")
     from_environment: list[str] = Field(description="Paths that the environment sets; they cannot be changed here.")
+    restart_needed: bool = Field(description="Whether something that is saved is used from the next start on only.")
 
 
 class Citation(_Out):

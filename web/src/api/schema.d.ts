@@ -698,11 +698,51 @@ export interface paths {
         };
         /**
          * Get Settings
-         * @description All settings with their meaning and limits; keys are never shown.
+         * @description The settings with their meaning and limits; keys are never shown.
          */
         get: operations["get_settings"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Save Models
+         * @description Save the models in clew.toml. They are used at once, but for the embedder.
+         */
+        put: operations["save_models"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/models/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try Model
+         * @description Whether a model would work; nothing is saved.
+         */
+        post: operations["try_model"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1890,6 +1930,43 @@ export interface components {
              */
             object: "list";
         };
+        /** ModelTrial */
+        ModelTrial: {
+            /**
+             * Part
+             * @enum {string}
+             */
+            part: "embedder" | "chat" | "enrichment" | "reranker";
+            /**
+             * Settings
+             * @description Laid over what is saved.
+             * @default {}
+             */
+            settings: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * ModelsChange
+         * @description Sections of ``models`` as in clew.toml. A key that is not given stays, unless its address changes.
+         */
+        ModelsChange: {
+            /**
+             * Models
+             * @example {
+             *       "chat": {
+             *         "api_key": "…",
+             *         "model": "qwen3",
+             *         "url": "http://127.0.0.1:8000/v1"
+             *       }
+             *     }
+             */
+            models: {
+                [key: string]: {
+                    [key: string]: unknown;
+                };
+            };
+        };
         /**
          * MultiHopStep
          * @description One round of retrieval.
@@ -2460,6 +2537,11 @@ export interface components {
              * @description Sections that a knowledge base may lay its own values over.
              */
             kb_sections: string[];
+            /**
+             * Restart Needed
+             * @description Whether something that is saved is used from the next start on only.
+             */
+            restart_needed: boolean;
             /**
              * Values
              * @description In force now, nested as in clew.toml; a key that is set reads ***.
@@ -3981,6 +4063,72 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SettingsView"];
+                };
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    save_models: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ModelsChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsView"];
+                };
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    try_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ModelTrial"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Check"];
                 };
             };
             /** @description What went wrong, as problem details. */
