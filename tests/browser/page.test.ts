@@ -237,9 +237,6 @@ describe("chat", () => {
 });
 
 describe("search debug", () => {
-  const rank = (row: number, column: number) =>
-    page.getByRole("region", { name: "Rankings: Round 1" }).locator("tbody tr").nth(row).locator("td").nth(column).locator("strong");
-
   it("shows the decision, every round and every stage's ranking", async () => {
     await page.getByRole("navigation").getByRole("link", { name: "Search debug" }).click();
     await page.getByText("Ask a question", { exact: true }).waitFor();
@@ -281,7 +278,6 @@ describe("search debug", () => {
     expect(await comparison.locator("tr[data-differs=true]").count()).toBe(3);
     const kb = (await (await fetch(`${server.url}/api/v1/kbs`)).json()) as { settings: object }[];
     expect(kb.map(({ settings }) => settings)).toEqual([{}]);
-    expect(await rank(0, 0).innerText()).toMatch(/^\d+$/);
   });
 
   it("what was found can be kept as a file", async () => {

@@ -18,6 +18,7 @@ const ChatPage = lazy(() => import("./chat/ChatPage"));
 const KbListPage = lazy(() => import("./kbs/KbListPage"));
 const KbPage = lazy(() => import("./kbs/KbPage"));
 const DebugPage = lazy(() => import("./debug/DebugPage"));
+const SettingsPage = lazy(() => import("./settings/SettingsPage"));
 const FilePage = lazy(() => import("./kbs/FilePage"));
 
 const router = createBrowserRouter([
@@ -31,6 +32,7 @@ const router = createBrowserRouter([
       { path: "kbs/:kbId/files/:fileId", element: <FilePage /> },
       { path: "files/:fileId", element: <FilePage /> },
       { path: "debug", element: <DebugPage /> },
+      { path: "settings", element: <SettingsPage /> },
       { path: "*", element: <NotFound /> },
     ],
   },

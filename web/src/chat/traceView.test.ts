@@ -28,13 +28,14 @@ beforeAll(() =>
   }),
 );
 
+const round = (number: number, ...ids: string[]) => ({
+  round: number,
+  sub_question: "s",
+  query: "s",
+  stages: [{ name: "merge", ranking: ids.map((chunk_id) => ({ chunk_id })) }],
+});
+
 describe("the thread", () => {
-  const round = (number: number, ...ids: string[]) => ({
-    round: number,
-    sub_question: "s",
-    query: "s",
-    stages: [{ name: "merge", ranking: ids.map((chunk_id) => ({ chunk_id })) }],
-  });
   const context = { name: "context", ranking: [{ chunk_id: "b", number: 2 }, { chunk_id: "a", number: 1 }] };
 
   it("says which round first brought each passage of the answer", () => {

@@ -1,6 +1,6 @@
 import { UndoOutlined } from "@ant-design/icons";
 import { Button, Collapse, Input, InputNumber, Select, Switch } from "antd";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { SettingsView } from "../api/client";
 import { helpOf } from "./help";
@@ -82,16 +82,25 @@ function FieldRow({ field, inherited, value, onValue }: FieldRowProps) {
   );
 }
 
-export function Control({ field, value, onValue }: { field: Field; value: unknown; onValue: (value: unknown) => void }) {
-  const label = field.path;
+export interface ControlProps {
+  field: Field;
+  value: unknown;
+  onValue: (value: unknown) => void;
+  disabled?: boolean;
+  /** Of the control, for a label that names it; without one it is named by its path. */
+  id?: string;
+}
+
+export function Control({ field, value, onValue, disabled = false, id }: ControlProps) {
+  const common = { disabled, ...(id === undefined ? { "aria-label": field.path } : { id }) };
   switch (field.kind) {
     case "boolean":
-      return <Switch aria-label={label} checked={value === true} onChange={onValue} />;
+      return <Switch {...common} checked={value === true} onChange={onValue} />;
     case "number":
     case "integer":
       return (
         <InputNumber
-          aria-label={label}
+          {...common}
           value={typeof value === "number" ? value : null}
           min={field.minimum}
           max={field.maximum}
@@ -103,7 +112,7 @@ export function Control({ field, value, onValue }: { field: Field; value: unknow
     case "choice":
       return (
         <Select
-          aria-label={label}
+          {...common}
           value={String(value)}
           popupMatchSelectWidth={false}
           options={field.choices.map((choice) => ({ value: choice, label: choice }))}
@@ -113,18 +122,40 @@ export function Control({ field, value, onValue }: { field: Field; value: unknow
     case "list":
       return (
         <Select
+          {...common}
           className={styles.list}
           mode="tags"
-          aria-label={label}
           value={Array.isArray(value) ? value.map(String) : []}
           open={false}
           suffixIcon={null}
           onChange={onValue}
         />
       );
+    case "map":
+      return <JsonInput {...common} value={value} onValue={onValue} />;
     default:
-      return <Input aria-label={label} value={String(value ?? "")} onChange={(event) => onValue(event.target.value)} />;
+      return <Input {...common} value={String(value ?? "")} onChange={(event) => onValue(event.target.value)} />;
   }
+}
+
+/** A table of names and numbers as JSON; what is no JSON yet is kept back. */
+function JsonInput({ value, onValue, ...common }: { value: unknown; onValue: (value: unknown) => void; disabled: boolean }) {
+  const [text, setText] = useState<string | null>(null);
+  return (
+    <Input
+      {...common}
+      status={text === null ? "" : "error"}
+      value={text ?? JSON.stringify(value ?? {})}
+      onChange={(event) => {
+        try {
+          onValue(JSON.parse(event.target.value));
+          setText(null);
+        } catch {
+          setText(event.target.value);
+        }
+      }}
+    />
+  );
 }
 
 function shown(value: unknown, none: string): string {

@@ -5,7 +5,7 @@ export type Values = Readonly<Record<string, unknown>>;
 export interface Field {
   /** `retrieval.bm25_b` */
   path: string;
-  kind: "number" | "integer" | "boolean" | "text" | "choice" | "list" | "secret";
+  kind: "number" | "integer" | "boolean" | "text" | "choice" | "list" | "map" | "secret";
   choices: readonly string[];
   minimum: number | undefined;
   maximum: number | undefined;
@@ -65,6 +65,8 @@ function kindOf(node: Node): Field["kind"] {
       return node.type;
     case "array":
       return "list";
+    case "object":
+      return "map";
     default:
       return "text";
   }
