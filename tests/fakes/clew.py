@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from clew.config import Settings, with_models
@@ -88,7 +89,8 @@ class _Answer:
 class FakeClew:
     """See the module's docstring."""
 
-    def __init__(self, *, stage_seconds: float = 0.0, word_seconds: float = 0.0) -> None:
+    def __init__(self, *, stage_seconds: float = 0.0, word_seconds: float = 0.0, data: Path = Path("nowhere")) -> None:
+        self.data = data
         self.stage_seconds = stage_seconds
         self.word_seconds = word_seconds
         self.settings = Settings()

@@ -15,6 +15,8 @@ from typing import Any
 import httpx
 import pytest
 
+from clew.evaluation.stored import stored_runs
+
 RIVERS = "# Rivers\n\n## The Danube\n\nThe Danube rises in the Black Forest and is 2,850 kilometres long.\n"
 LAKES = "# Lakes\n\nLake Constance lies between Germany, Austria and Switzerland.\n"
 
@@ -221,3 +223,6 @@ def test_eval_measures_a_small_corpus(clew: Command, tmp_path: Path) -> None:
     assert result["modes"]["bm25"]["recall@1"] == 1.0
     assert result["modes"]["single"]["all_support@2"] == 1.0
     assert result["modes"]["single"]["ms_p50"] > 0
+    (run,) = stored_runs(clew.data)
+    assert (run["kind"], run["queries"], run["modes"]) == ("retrieval", 2, result["modes"])
+    assert run["curves"]["bm25"]["recall"][0] == 1.0

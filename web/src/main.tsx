@@ -19,6 +19,7 @@ const KbListPage = lazy(() => import("./kbs/KbListPage"));
 const KbPage = lazy(() => import("./kbs/KbPage"));
 const DebugPage = lazy(() => import("./debug/DebugPage"));
 const SettingsPage = lazy(() => import("./settings/SettingsPage"));
+const EvaluationPage = lazy(() => import("./evaluation/EvaluationPage"));
 const FilePage = lazy(() => import("./kbs/FilePage"));
 
 const router = createBrowserRouter([
@@ -32,6 +33,7 @@ const router = createBrowserRouter([
       { path: "kbs/:kbId/files/:fileId", element: <FilePage /> },
       { path: "files/:fileId", element: <FilePage /> },
       { path: "debug", element: <DebugPage /> },
+      { path: "evaluation", element: <EvaluationPage /> },
       { path: "settings", element: <SettingsPage /> },
       { path: "*", element: <NotFound /> },
     ],

@@ -348,6 +348,35 @@ class RouteResponse(BaseModel):
     kind: KindDecision
 
 
+class CurvePoint(BaseModel):
+    """Decisions against labels at one threshold."""
+
+    threshold: float
+    accuracy: float
+    precision: float
+    recall: float
+    f1: float
+    multi_share: float
+
+
+class EvaluationRun(BaseModel):
+    """A kept run. ``retrieval``: corpus, queries, modes and curves by mode; ``decisions``: file, thresholds, agreement
+    and curves by threshold."""
+
+    run_id: str
+    kind: Literal["retrieval", "decisions"]
+    created_at: str
+    corpus: str = ""
+    queries: int = 0
+    modes: dict[str, dict[str, float]] = Field({}, description="Measures by mode, as clew eval prints them.")
+    file: str = ""
+    thresholds: dict[str, float] = Field({}, description="In force at the time of the run.")
+    agreement: dict[str, float] = Field({}, description="Of the decisions as they were, with the labels.")
+    curves: dict[str, dict[str, list[float]] | list[CurvePoint]] = Field(
+        {}, description="By mode: recall and all_support at 1, 2 …; by threshold: agreement as it moves from 0 to 1."
+    )
+
+
 class ModelsChange(_In):
     """Sections of ``models`` as in clew.toml. A key that is not given stays, unless its address changes."""
 

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from clew import __version__
 from clew.api import openai_compat, page, problems, schemas
 from clew.api.access import MULTIPART_ROOM, BodyLimit, LocalOnly, check_bind_address
-from clew.api.routes import attachments, chat, conversations, files, kbs, search, settings, system
+from clew.api.routes import attachments, chat, conversations, evaluations, files, kbs, search, settings, system
 from clew.app import Clew
 from clew.trace import RetrievalTrace
 
@@ -75,7 +75,7 @@ def create_app(
     problems.install(app)
     app.include_router(system.health)
     api = APIRouter(prefix="/api/v1", responses=_PROBLEM)
-    for module in (kbs, files, search, chat, conversations, attachments, settings, system):
+    for module in (kbs, files, search, chat, conversations, attachments, evaluations, settings, system):
         api.include_router(module.router)
     app.include_router(api)
     app.include_router(openai_compat.router)

@@ -17,6 +17,7 @@ from clew.errors import InputError
 from clew.evaluation.corpus import open_corpus
 from clew.evaluation.datasets import read_corpus, read_queries
 from clew.evaluation.runs import MODES, Mode, run, summarise
+from clew.evaluation.stored import retrieval_run, save_run
 
 _errors = Console(stderr=True, highlight=False)
 
@@ -37,7 +38,8 @@ def evaluate(
     cutoffs = [_cutoff(value) for value in k.split(",") if value]
     questions = read_queries(queries)[:limit]
     passages = read_corpus(corpus)
-    with Clew.open(data or default_data_folder() / "eval") as clew, Progress(console=_errors) as progress:
+    folder = data or default_data_folder() / "eval"
+    with Clew.open(folder) as clew, Progress(console=_errors) as progress:
         index = progress.add_task("index", total=1.0)
         kb = open_corpus(
             clew,
@@ -56,6 +58,7 @@ def evaluate(
         )
         progress.update(asked, completed=1.0)
     rows = {name: summarise(results, cutoffs) for name, results in outcomes.items()}
+    save_run(folder, retrieval_run(corpus.name, outcomes, rows))
     result = {"corpus": corpus.name, "queries": len(next(iter(outcomes.values()))), "modes": rows}
     if json_out is None or str(json_out) != "-":
         _print_table(result["corpus"], result["queries"], rows)

@@ -28,6 +28,7 @@ from clew.evaluation.decisions import (
     threshold_curve,
     training_rows,
 )
+from clew.evaluation.stored import decisions_run, save_run
 from clew.trace import ComplexityDecision
 
 app = typer.Typer(help="Fit thresholds and weights to data.", no_args_is_help=True)
@@ -60,7 +61,8 @@ def complexity(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Replay decisions against other thresholds, and measure them where labels are known."""
-    with closing(open_door(data or default_data_folder())) as door:
+    folder = data or default_data_folder()
+    with closing(open_door(folder)) as door:
         decisions, labels = _decisions(door, file)
         in_force = Settings.model_validate({"complexity": door.complexity_settings()})
     now, moved = in_force.complexity, in_force.for_kb(overlay_of(settings or [])).complexity
@@ -69,6 +71,9 @@ def complexity(
     known = [cast(Label, labels[i]) for i in labelled]
     before = agreement([decisions[i].mode for i in labelled], known) if labelled else None
     after = agreement([result.modes[i] for i in labelled], known) if labelled else None
+    if labelled:
+        assert file is not None
+        save_run(folder, decisions_run(file.name, [decisions[i] for i in labelled], known, now))
     if export is not None:
         rows = training_rows(decisions, labels)
         export.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")

@@ -19,6 +19,7 @@ export type SearchRequest = Schemas["SearchRequest"];
 export type SearchResponse = Schemas["SearchResponse"];
 export type FoundChunk = Schemas["FoundChunk"];
 export type QuestionKind = Schemas["SearchRequest"]["kind"];
+export type EvaluationRun = Schemas["EvaluationRun"];
 export type SettingsView = Schemas["SettingsView"];
 export type ChatRequest = Schemas["ChatRequest"];
 export type RetrievalMode = Schemas["ChatRequest"]["retrieval_mode"];

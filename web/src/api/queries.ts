@@ -134,6 +134,11 @@ export const settingsQuery = queryOptions({
   queryFn: ({ signal }) => dataOf(api.GET("/api/v1/settings", { signal })),
 });
 
+export const evaluationsQuery = queryOptions({
+  queryKey: ["evaluations"],
+  queryFn: ({ signal }) => dataOf(api.GET("/api/v1/evaluations", { signal })),
+});
+
 export const decisionsQuery = queryOptions({
   queryKey: ["decisions"],
   queryFn: ({ signal }) => dataOf(api.GET("/api/v1/decisions", { params: { query: { limit: 500 } }, signal })),

@@ -325,6 +325,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/evaluations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Evaluations
+         * @description Runs of ``clew eval`` and ``clew tune complexity``, the latest first.
+         */
+        get: operations["list_evaluations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/files/{file_id}": {
         parameters: {
             query?: never;
@@ -1439,6 +1459,24 @@ export interface components {
              */
             more: boolean;
         };
+        /**
+         * CurvePoint
+         * @description Decisions against labels at one threshold.
+         */
+        CurvePoint: {
+            /** Accuracy */
+            accuracy: number;
+            /** F1 */
+            f1: number;
+            /** Multi Share */
+            multi_share: number;
+            /** Precision */
+            precision: number;
+            /** Recall */
+            recall: number;
+            /** Threshold */
+            threshold: number;
+        };
         /** DeltaEvent */
         DeltaEvent: {
             /** Text */
@@ -1468,6 +1506,73 @@ export interface components {
             detail: string;
             /** Title */
             title: string;
+        };
+        /**
+         * EvaluationRun
+         * @description A kept run. ``retrieval``: corpus, queries, modes and curves by mode; ``decisions``: file, thresholds, agreement
+         *     and curves by threshold.
+         */
+        EvaluationRun: {
+            /**
+             * Agreement
+             * @description Of the decisions as they were, with the labels.
+             * @default {}
+             */
+            agreement: {
+                [key: string]: number;
+            };
+            /**
+             * Corpus
+             * @default
+             */
+            corpus: string;
+            /** Created At */
+            created_at: string;
+            /**
+             * Curves
+             * @description By mode: recall and all_support at 1, 2 …; by threshold: agreement as it moves from 0 to 1.
+             * @default {}
+             */
+            curves: {
+                [key: string]: {
+                    [key: string]: number[];
+                } | components["schemas"]["CurvePoint"][];
+            };
+            /**
+             * File
+             * @default
+             */
+            file: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "retrieval" | "decisions";
+            /**
+             * Modes
+             * @description Measures by mode, as clew eval prints them.
+             * @default {}
+             */
+            modes: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            };
+            /**
+             * Queries
+             * @default 0
+             */
+            queries: number;
+            /** Run Id */
+            run_id: string;
+            /**
+             * Thresholds
+             * @description In force at the time of the run.
+             * @default {}
+             */
+            thresholds: {
+                [key: string]: number;
+            };
         };
         /**
          * Feedback
@@ -3258,6 +3363,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Finding"][];
+                };
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_evaluations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvaluationRun"][];
                 };
             };
             /** @description What went wrong, as problem details. */

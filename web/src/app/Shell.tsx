@@ -1,4 +1,4 @@
-import { BookOutlined, EditOutlined, ExperimentOutlined, MenuOutlined, MessageOutlined, MoonOutlined, SettingOutlined, SunOutlined } from "@ant-design/icons";
+import { BookOutlined, EditOutlined, ExperimentOutlined, LineChartOutlined, MenuOutlined, MessageOutlined, MoonOutlined, SettingOutlined, SunOutlined } from "@ant-design/icons";
 import { useQuery } from "@tanstack/react-query";
 import { Button, Drawer, Dropdown } from "antd";
 import { Suspense, useEffect, useState } from "react";
@@ -79,6 +79,9 @@ function Side() {
         </NavLink>
         <NavLink to="/debug">
           <ExperimentOutlined /> {t("app.debug")}
+        </NavLink>
+        <NavLink to="/evaluation">
+          <LineChartOutlined /> {t("app.evaluation")}
         </NavLink>
         <NavLink to="/settings">
           <SettingOutlined /> {t("app.settings")}

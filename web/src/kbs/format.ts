@@ -14,3 +14,7 @@ export function day(iso: string, language: string): string {
   const date = new Date(iso);
   return Number.isNaN(date.getTime()) ? "" : new Intl.DateTimeFormat(language, { dateStyle: "medium" }).format(date);
 }
+
+export function moment(iso: string, language: string): string {
+  return new Date(iso).toLocaleString(language, { dateStyle: "medium", timeStyle: "short" });
+}
