@@ -43,8 +43,11 @@ export interface RunningServer {
   stop: () => Promise<void>;
 }
 
-/** `clew serve`; with CLEW_BROWSER_FAKE set, the fake of tests/fakes instead. */
+/** `clew serve`; with CLEW_BROWSER_FAKE set, the fake of tests/fakes instead. CLEW_BROWSER_SERVER names a server that
+ * runs already, to work on single tests (`-t`) whose documents it has. */
 export async function startServer(settings: Record<string, string> = {}): Promise<RunningServer> {
+  const running = process.env["CLEW_BROWSER_SERVER"];
+  if (running !== undefined) return { url: running, stop: async () => undefined };
   const port = await freePort();
   const data = mkdtempSync(join(tmpdir(), "clew-browser-"));
   const fake = process.env["CLEW_BROWSER_FAKE"] !== undefined;
@@ -154,7 +157,7 @@ export async function launch(): Promise<Browser> {
 export async function openPage(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext({ locale: "en-US", viewport: { width: 1360, height: 860 }, ...options });
   // Waiting costs nothing where all is well, and a busy machine is no failure.
-  context.setDefaultTimeout(120_000);
+  context.setDefaultTimeout(Number(process.env["CLEW_BROWSER_TIMEOUT"] ?? 120_000));
   const page = await context.newPage();
   page.on("pageerror", (error) => problems(page).push(String(error)));
   page.on("console", (message) => {

@@ -120,6 +120,8 @@ describe("documents", () => {
 
 describe("chat", () => {
   it("a question is answered in a stream, with the trace closed and its summary on one line", async () => {
+    await page.goto(`${server.url}/kbs`);
+    await page.getByRole("link", { name: /Public documents/ }).click();
     await page.getByRole("button", { name: "Ask this knowledge base" }).click();
     await page.getByPlaceholder("Ask about your documents").fill(QUESTION);
     await page.keyboard.press("Enter");
@@ -271,7 +273,7 @@ describe("search debug", () => {
     await page.getByRole("button", { name: /^Retrieval/ }).click();
     await page.getByRole("spinbutton", { name: "retrieval.rerank_top_k" }).fill("2");
     await page.getByText("1 changed").waitFor();
-    await page.getByRole("radio", { name: "One look-up" }).check({ force: true });
+    await page.getByText("One look-up", { exact: true }).click();
     await page.getByRole("button", { name: "Search", exact: true }).click();
     const comparison = page.getByRole("region", { name: "Side by side" }).first();
     await comparison.getByText("not in the answer").first().waitFor();
@@ -284,6 +286,39 @@ describe("search debug", () => {
     const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export JSON" }).click()]);
     const trace = JSON.parse(readFileSync(await download.path(), "utf8")) as { question: string; request: { mode: string } };
     expect([trace.question, trace.request.mode]).toEqual([QUESTION, "single"]);
+  });
+});
+
+describe("settings and evaluation", () => {
+  it("a model is tried and says why it does not work; its key is never shown again", async () => {
+    await page.getByRole("navigation").getByRole("link", { name: "Settings" }).click();
+    const panel = page.getByRole("region", { name: "Language model", exact: true });
+    await panel.getByText("Not set.").waitFor();
+    expect(await seriousIssues(page)).toEqual([]);
+    await panel.getByLabel("Address").fill("http://127.0.0.1:9/v1");
+    await panel.getByLabel("Model").fill("nobody");
+    await panel.getByLabel("Key").fill("sk-hidden");
+    await panel.getByRole("button", { name: "Test" }).click();
+    await panel.getByText(/^Does not work: .*127\.0\.0\.1:9/).waitFor();
+    await panel.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved, and in use.").waitFor();
+    await page.reload();
+    await panel.getByPlaceholder("A key is set; type another to replace it").waitFor();
+    expect(await page.content()).not.toContain("sk-hidden");
+    await panel.getByLabel("Address").fill("");
+    await panel.getByRole("button", { name: "Save" }).click();
+    await panel.getByText("Not set.").waitFor();
+  });
+
+  it("what was decided so far is drawn against each threshold", async () => {
+    await page.getByRole("navigation").getByRole("link", { name: "Evaluation" }).click();
+    await page.getByText("Nothing has been measured yet").waitFor();
+    const asked = page.getByRole("region", { name: "Questions asked so far" });
+    await asked.getByRole("img", { name: "Share of several look-ups: rules_multi_threshold" }).waitFor();
+    await asked.getByText("now 0.75").waitFor();
+    await asked.getByText("fallback_rules", { exact: true }).click();
+    await asked.getByText("now 0.4").waitFor();
+    expect(await seriousIssues(page)).toEqual([]);
   });
 });
 
