@@ -7,8 +7,9 @@ One JSON file a run in the folder ``evaluations``: ``{"kind": "retrieval", "crea
 from __future__ import annotations
 
 import json
+import statistics
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -86,9 +87,8 @@ def stored_runs(data: Path) -> list[dict[str, Any]]:
     return sorted(runs, key=lambda run: str(run["created_at"]), reverse=True)
 
 
-def _mean(values: Any) -> float:
-    listed = list(values)
-    return round(sum(listed) / len(listed), 4)
+def _mean(values: Iterable[float]) -> float:
+    return round(statistics.fmean(values), 4)
 
 
 def _rounded(row: Mapping[str, Any]) -> dict[str, Any]:

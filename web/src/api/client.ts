@@ -3,6 +3,7 @@ import createClient, { type Middleware } from "openapi-fetch";
 import type { components, paths } from "./schema";
 
 type Schemas = components["schemas"];
+export type Attachment = Schemas["Attachment"];
 export type KnowledgeBase = Schemas["KnowledgeBase"];
 export type ClewFile = Schemas["File"];
 export type Passage = Schemas["Passage"];
