@@ -22,7 +22,7 @@ from typing import Any
 
 from clew.app import Clew
 from clew.evaluation.corpus import parsed_corpus
-from clew.evaluation.datasets import LabelledQuestion, read_corpus, read_queries
+from clew.evaluation.datasets import LabelledQuestion, Passage, read_corpus, read_queries
 from clew.evaluation.fusion_fit import JudgedRoutes, fit_fusion
 from clew.evaluation.measures import group_ranks, ndcg_at, recall_at
 from clew.evaluation.support import Groups, supporting_parents
@@ -46,6 +46,8 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "l2": only("l2"),
     "l3": only("l3"),
     "bm25 + l2": changed(),
+    "bm25 + l3": only("bm25", "l3"),
+    "bm25 + l1 + l3": only("bm25", "l1", "l3"),
     "bm25 + l2 + l1": only("bm25", "l2", "l1"),
     "bm25 + l2 + l3": only("bm25", "l2", "l3"),
     "bm25 + l2 + l1 + l3": only("bm25", "l2", "l1", "l3"),
@@ -68,6 +70,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="corpora and questions as JSON lines, gzipped")
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--questions", type=int, default=300)
+    parser.add_argument("--only", nargs="+", choices=list(VARIANTS), default=list(VARIANTS), metavar="VARIANT")
     parser.add_argument("--json", type=Path)
     parser.add_argument("sets", nargs="+")
     arguments = parser.parse_args()
@@ -75,13 +78,21 @@ def main() -> None:
     with Clew.open(arguments.work, overrides={"models": {"folder": str(arguments.models)}}) as clew:
         for chosen in arguments.sets:
             name, _, size = chosen.partition(":")
-            results[chosen] = measured(clew, arguments.data, name, int(size) if size else None, arguments.questions)
+            passages = read_corpus(arguments.data / f"{name}.corpus.jsonl.gz")[: int(size) if size else None]
+            questions = read_queries(arguments.data / f"{name}.queries.jsonl.gz")
+            results[chosen] = measured(clew, name, passages, questions, arguments.questions, arguments.only)
             if arguments.json:
                 arguments.json.write_text(json.dumps(results, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 
-def measured(clew: Clew, data: Path, name: str, size: int | None, limit: int) -> dict[str, Any]:
-    passages = read_corpus(data / f"{name}.corpus.jsonl.gz")[:size]
+def measured(
+    clew: Clew,
+    name: str,
+    passages: Sequence[Passage],
+    questions: Sequence[LabelledQuestion],
+    limit: int,
+    variants: Sequence[str],
+) -> dict[str, Any]:
     kb = f"{name}-{len(passages)}"
     if kb not in {each.name for each in clew.list_kbs()}:
         clew.create_kb(kb, settings={"representations": {"l1": True, "l3": True}})
@@ -93,14 +104,14 @@ def measured(clew: Clew, data: Path, name: str, size: int | None, limit: int) ->
     for parent in clew.file_parents(file.file_id):
         of_passage[passages[int(parent.section_path.strip("/")) - 1].id].append(parent)
     parent_of = {child.chunk_id: child.parent_id for child in clew.file_children(file.file_id)}
-    judged = [(q, supporting_parents(q, of_passage)) for q in read_queries(data / f"{name}.queries.jsonl.gz")]
+    judged = [(question, supporting_parents(question, of_passage)) for question in questions]
     judged = [(question, groups) for question, groups in judged if groups]
     judged = [judged[i * len(judged) // min(limit, len(judged))] for i in range(min(limit, len(judged)))]
     print(f"\n{kb}: {dict(file.counts)}, {len(judged)} questions")
     print("| variant | R@5 | nDCG@10 | ms |\n| --- | --- | --- | --- |")
     rows = {}
-    for variant, overlay in VARIANTS.items():
-        rows[variant] = row = asked(clew, kb, judged, overlay, parent_of)
+    for variant in variants:
+        rows[variant] = row = asked(clew, kb, judged, VARIANTS[variant], parent_of)
         print(f"| {variant} | {row['recall@5']:.1f} | {row['ndcg@10']:.1f} | {row['ms']:.0f} |", flush=True)
     routes = [JudgedRoutes(clew.routes(q.question, kbs=[kb], overlay=changed()).routes[0][1], g) for q, g in judged]
     fit = fit_fusion(routes)

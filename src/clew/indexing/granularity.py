@@ -1,8 +1,8 @@
 """Coarser and finer vectors beside a child's own: its parent (``l1``) and its sentence windows (``l3``).
 
-Where the embedder can, all of a parent come from one pass over it, pooled per span (late chunking): a parent costs one
-encoder pass, however many windows it has. Elsewhere each is a passage of its own. A vector is cached under the hash of
-all that the encoder saw and of the span that was pooled.
+Each is a passage of its own, read with its titles. With late chunking all of a parent come from one pass over it,
+pooled per span, which takes a third of the time and finds less (``docs/retrieval.md``). A vector is cached under the
+hash of all that the encoder saw and, where it was pooled, of the span.
 """
 
 from __future__ import annotations
@@ -68,10 +68,15 @@ def embed_granularities(
     *,
     l1: bool,
     l3: bool,
+    late_chunking: bool = False,
     on_progress: Callable[[float], None] = lambda _: None,
 ) -> tuple[Granularities, EmbeddingReport]:
-    """The vectors that are switched on, encoding only what the cache does not know. ``on_progress`` receives the share
-    done. Raises ServiceError where the embedder does; what was encoded until then stays in the cache."""
+    """The vectors that are switched on, encoding only what the cache does not know.
+
+    ``late_chunking`` needs an embedder that pools spans; with another one it changes nothing. ``on_progress`` receives
+    the share done. Raises ServiceError where the embedder does; what was encoded until then stays in the cache.
+    """
+    pooling = embedder if late_chunking and isinstance(embedder, SpanEmbedder) and embedder.pools_spans else None
     by_parent = defaultdict[str, list[ChildChunk]](list)
     for child in children:
         by_parent[child.parent_id].append(child)
@@ -82,9 +87,10 @@ def embed_granularities(
         if own:
             head = "\n".join([*context_titles(own[0], file_title), ""])
             texts.append(head + parent.text)
-            pieces.append(list(_pieces(texts[-1], len(head), own, embedder, l1=l1, l3=l3)))
-    if isinstance(embedder, SpanEmbedder) and embedder.pools_spans:
-        vectors, report = _pooled(texts, pieces, embedder, cache, on_progress)
+            whole = [(0, len(texts[-1]))] if pooling else _readable(texts[-1], len(head), embedder)
+            pieces.append(list(_pieces(texts[-1], len(head), own, whole if l1 else [], l3=l3)))
+    if pooling:
+        vectors, report = _pooled(texts, pieces, pooling, cache, on_progress)
     else:
         vectors, report = _separate(texts, pieces, embedder, cache, on_progress)
     found: dict[Representation, dict[str, list[FloatArray]]] = {Representation.L1: {}, Representation.L3: {}}
@@ -94,12 +100,10 @@ def embed_granularities(
 
 
 def _pieces(
-    text: str, shift: int, children: Sequence[ChildChunk], embedder: Embedder, *, l1: bool, l3: bool
+    text: str, shift: int, children: Sequence[ChildChunk], whole: Sequence[Span], *, l3: bool
 ) -> Iterator[_Piece]:
-    if l1:
-        yield from (
-            _Piece(Representation.L1, children[0].chunk_id, span, shift) for span in _readable(text, shift, embedder)
-        )
+    for span in whole:
+        yield _Piece(Representation.L1, children[0].chunk_id, span, shift)
     for child in children if l3 else ():
         start, end = shift + child.start, shift + child.end
         for first, last in sentence_windows(text[start:end]):
@@ -114,10 +118,8 @@ def sentence_windows(text: str) -> list[Span]:
 
 
 def _readable(text: str, shift: int, embedder: Embedder) -> list[Span]:
-    """The whole text for an embedder that pools spans; else the pieces of it, each of which the encoder reads at once
-    with the titles (the ``shift`` characters in front)."""
-    if isinstance(embedder, SpanEmbedder) and embedder.pools_spans:
-        return [(0, len(text))]
+    """The text behind its titles (the ``shift`` characters in front) in overlapping pieces, each of which the encoder
+    reads at once together with the titles."""
     body = text[shift:]
     tokens = embedder.token_offsets(body)
     # Prefix and special tokens take some of what the encoder reads.

@@ -143,7 +143,14 @@ class IndexingPipeline:
         if chosen.l1 or chosen.l3:
             parents = self.records.file_parents(file_id, version=version)
             granularities, more = embed_granularities(
-                parents, children, title, self.embedder, self.records, l1=chosen.l1, l3=chosen.l3
+                parents,
+                children,
+                title,
+                self.embedder,
+                self.records,
+                l1=chosen.l1,
+                l3=chosen.l3,
+                late_chunking=settings.indexing.late_chunking,
             )
             entries += granularities.entries(children, version)
             report = report + more

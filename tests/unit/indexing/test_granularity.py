@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from clew.indexing.embedding import EmbeddingReport
 from clew.indexing.granularity import Granularities, embed_granularities, sentence_windows
 from clew.models.local import OnnxEmbedder, onnx_embedder
 from clew.types import ChildChunk, FloatArray, ParentChunk, Representation
@@ -55,18 +56,24 @@ PARENTS, CHILDREN = zip(passage(0, SENTENCES), passage(1, SENTENCES[::-1]), stri
 ALL = [child for children in CHILDREN for child in children]
 
 
-@pytest.fixture(params=["mean", "cls"])
-def embedder(request: pytest.FixtureRequest, tmp_path: Path) -> OnnxEmbedder:
-    return onnx_embedder(write_onnx_folder(tmp_path / "tiny"), pooling=request.param)
+@pytest.fixture
+def embedder(tmp_path: Path) -> OnnxEmbedder:
+    return onnx_embedder(write_onnx_folder(tmp_path / "tiny"))
 
 
-def embedded(embedder: OnnxEmbedder, cache: Cache, parents: Sequence[ParentChunk] = PARENTS) -> Granularities:
-    children = [child for child in ALL if child.parent_id in {parent.chunk_id for parent in parents}]
-    return embed_granularities(parents, children, "Title", embedder, cache, l1=True, l3=True)[0]
+@pytest.fixture(params=[False, True], ids=["separate", "late"])
+def late(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
 
 
-def test_parents_stand_at_their_first_child_and_windows_at_theirs(embedder: OnnxEmbedder) -> None:
-    found = embedded(embedder, Cache())
+def embedded(
+    embedder: OnnxEmbedder, cache: Cache, *, late: bool, title: str = "Title", l1: bool = True, l3: bool = True
+) -> tuple[Granularities, EmbeddingReport]:
+    return embed_granularities(PARENTS, ALL, title, embedder, cache, l1=l1, l3=l3, late_chunking=late)
+
+
+def test_parents_stand_at_their_first_child_and_windows_at_theirs(embedder: OnnxEmbedder, late: bool) -> None:
+    found, _ = embedded(embedder, Cache(), late=late)
     assert set(found.l1) == {"c00", "c10"}
     assert {chunk: len(vectors) for chunk, vectors in found.l3.items()} == {"c00": 1, "c01": 1, "c10": 1, "c11": 1}
     entries = list(found.entries(ALL, 7))
@@ -77,42 +84,56 @@ def test_parents_stand_at_their_first_child_and_windows_at_theirs(embedder: Onnx
         assert np.linalg.norm(entry.vector) == pytest.approx(1.0, abs=1e-5)
 
 
-def test_what_is_known_is_not_encoded_again(embedder: OnnxEmbedder) -> None:
+def test_what_is_known_is_not_encoded_again(embedder: OnnxEmbedder, late: bool) -> None:
     cache = Cache()
-    first = embedded(embedder, cache)
-    _, report = embed_granularities(PARENTS, ALL, "Title", embedder, cache, l1=True, l3=True)
+    first, _ = embedded(embedder, cache, late=late)
+    again, report = embedded(embedder, cache, late=late)
     assert report.encoded == 0
     assert report.reused > 0
-    again = embedded(embedder, cache)
     assert np.array_equal(first.l1["c00"][0], again.l1["c00"][0])
-    _, other = embed_granularities(PARENTS, ALL, "Another title", embedder, cache, l1=True, l3=True)
+    _, other = embedded(embedder, cache, late=late, title="Another title")
     assert other.reused == 0
 
 
-def test_one_pass_a_parent_serves_all_its_vectors(tmp_path: Path) -> None:
+def test_late_vectors_are_never_taken_for_separate_ones(embedder: OnnxEmbedder) -> None:
+    cache = Cache()
+    embedded(embedder, cache, late=True)
+    _, report = embedded(embedder, cache, late=False)
+    assert report.reused == 0
+
+
+def test_late_chunking_takes_one_pass_a_parent(tmp_path: Path) -> None:
     plain = onnx_embedder(write_onnx_folder(tmp_path / "tiny"))
     counted = Counted("tiny", tmp_path / "tiny" / "model.onnx", plain._load_tokenizer)
     Counted.passes = 0
-    _, report = embed_granularities(PARENTS, ALL, "", counted, Cache(), l1=True, l3=True)
+    _, report = embedded(counted, Cache(), late=True)
     assert Counted.passes == len(PARENTS) == report.encoded
+    _, report = embedded(counted, Cache(), late=False)
+    assert Counted.passes == len(PARENTS) + len(PARENTS) + len(ALL)
+    assert report.encoded == len(PARENTS) + len(ALL)
 
 
-def test_each_can_be_switched_by_itself(embedder: OnnxEmbedder) -> None:
-    only_l1, _ = embed_granularities(PARENTS, ALL, "", embedder, Cache(), l1=True, l3=False)
-    only_l3, _ = embed_granularities(PARENTS, ALL, "", embedder, Cache(), l1=False, l3=True)
+def test_an_embedder_that_cannot_pool_spans_makes_them_one_by_one(tmp_path: Path) -> None:
+    first = onnx_embedder(write_onnx_folder(tmp_path / "tiny"), pooling="cls")
+    found, report = embedded(first, Cache(), late=True)
+    assert report.encoded == len(PARENTS) + len(ALL)
+    assert set(found.l1) == {"c00", "c10"}
+
+
+def test_each_can_be_switched_by_itself(embedder: OnnxEmbedder, late: bool) -> None:
+    only_l1, _ = embedded(embedder, Cache(), late=late, l3=False)
+    only_l3, _ = embedded(embedder, Cache(), late=late, l1=False)
     assert (bool(only_l1.l1), bool(only_l1.l3)) == (True, False)
     assert (bool(only_l3.l1), bool(only_l3.l3)) == (False, True)
 
 
-def test_a_parent_beyond_the_encoder_has_overlapping_parts_where_spans_cannot_be_pooled(tmp_path: Path) -> None:
-    folder = write_onnx_folder(tmp_path / "tiny")
+def test_a_parent_beyond_the_encoder_has_overlapping_parts(tmp_path: Path, late: bool) -> None:
     words = " ".join(["the cat sat the dog"] * 40)
     parent = ParentChunk("p", "f", 0, "", (), words, 200)
     child = ChildChunk("c", "p", "f", 0, "", (), words, 200, 0, len(words))
-    for pooling, parts in (("mean", 1), ("cls", 6)):
-        embedder = onnx_embedder(folder, pooling=pooling, max_tokens=64)  # type: ignore[arg-type]
-        found, _ = embed_granularities([parent], [child], "", embedder, Cache(), l1=True, l3=False)
-        assert len(found.l1["c"]) == parts
+    embedder = onnx_embedder(write_onnx_folder(tmp_path / "tiny"), max_tokens=64)
+    found, _ = embed_granularities([parent], [child], "", embedder, Cache(), l1=True, l3=False, late_chunking=late)
+    assert len(found.l1["c"]) == (1 if late else 6)
 
 
 def test_windows_share_a_sentence_and_leave_none_out() -> None:
