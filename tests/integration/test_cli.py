@@ -226,3 +226,22 @@ def test_eval_measures_a_small_corpus(clew: Command, tmp_path: Path) -> None:
     (run,) = stored_runs(clew.data)
     assert (run["kind"], run["queries"], run["modes"]) == ("retrieval", 2, result["modes"])
     assert run["curves"]["bm25"]["recall"][0] == 1.0
+
+
+@pytest.mark.parametrize("served", [False, True], ids=["folder", "server"])
+def test_a_file_is_attached_to_one_question(clew: Command, tmp_path: Path, request: Any, served: bool) -> None:
+    if served:
+        request.getfixturevalue("server")
+    note = tmp_path / "depot.txt"
+    note.write_text("The code of the depot is 7341.")
+
+    events = [
+        json.loads(line)
+        for line in clew("ask", "What is the code of the depot?", "--attach", str(note), "--json").stdout.splitlines()
+    ]
+
+    assert "7341" in "".join(e["text"] for e in events if e["event"] == "delta")
+    assert events[-1]["event"] == "done"
+    refused = clew("ask", "What is the code?", "--attach", str(tmp_path / "nothing.txt"), ok=False)
+    assert "there is no such file" in refused.stderr
+    assert "knowledge base" in clew("ask", "What is the code?", ok=False).stderr

@@ -58,6 +58,10 @@ class Door(Protocol):
         """The answer's events for a request as ``POST /chat`` takes it."""
         ...
 
+    def attach(self, paths: Sequence[Path]) -> str:
+        """Attach files to a new conversation, whose id is returned; its first question waits until they are read."""
+        ...
+
     def check(self) -> list[Json]: ...
     def examine(self, *, repair: bool) -> list[Json]: ...
     def close(self) -> None: ...
@@ -169,9 +173,20 @@ class LocalDoor:
 
     def ask(self, request: Json) -> Iterator[tuple[str, Json]]:
         for event in self.clew.ask(
-            request["question"], kbs=request["kbs"], files=self._files(request), mode=request["retrieval_mode"]
+            request["question"],
+            kbs=request["kbs"],
+            files=self._files(request),
+            mode=request["retrieval_mode"],
+            conversation_id=request.get("conversation_id"),
         ):
             yield event.type, dict(event.data)
+
+    def attach(self, paths: Sequence[Path]) -> str:
+        conversation_id = self.clew.create_conversation("").conversation_id
+        for path in paths:
+            with path.open("rb") as source:
+                self.clew.attach(conversation_id, path.name, source)
+        return conversation_id
 
     def _files(self, request: Json) -> Sequence[str] | None:
         files, where = request.get("files"), request.get("where")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -115,6 +115,13 @@ class HttpDoor:
                 yield from _events(response.iter_lines())
         except httpx.HTTPError as error:
             raise self._unreachable(error) from error
+
+    def attach(self, paths: Sequence[Path]) -> str:
+        conversation_id = str(self._call("POST", "/conversations", json={})["conversation_id"])
+        for path in paths:
+            with path.open("rb") as source:
+                self._call("POST", f"/conversations/{conversation_id}/attachments", files={"file": (path.name, source)})
+        return conversation_id
 
     def check(self) -> list[Json]:
         return cast(list[Json], self._call("GET", "/doctor"))

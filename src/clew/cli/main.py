@@ -52,7 +52,7 @@ _POLL_SECONDS = 0.2
 DataOption = Annotated[Path | None, typer.Option("--data", help="Data folder; default CLEW_DATA or ~/.clew.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 KbOption = Annotated[str, typer.Option("--kb", help="Knowledge base, by name or id.")]
-KbsOption = Annotated[list[str], typer.Option("--kb", help="Knowledge base; may be given several times.")]
+KbsOption = Annotated[list[str] | None, typer.Option("--kb", help="Knowledge base; may be given several times.")]
 WhereOption = Annotated[
     list[str] | None,
     typer.Option("--where", help="Only files of which this is known: company, period, type, language … =value."),
@@ -288,16 +288,25 @@ def parse(path: Path, data: DataOption = None, as_json: JsonOption = False) -> N
 @app.command("ask")
 def ask(
     question: str,
-    kb: KbsOption,
+    kb: KbsOption = None,
     file: FilesOption = None,
     where: WhereOption = None,
+    attach: Annotated[
+        list[Path] | None, typer.Option("--attach", help="File to read for this question, beside the knowledge bases.")
+    ] = None,
     mode: ModeOption = "auto",
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Answer a question, with citations and the way it was found."""
+    missing = next((path for path in attach or [] if not path.is_file()), None)
+    if missing is not None:
+        raise InputError(f"{missing}: there is no such file.")
     with _door(data) as door:
-        events = door.ask(search_request(question, kb, file or [], cast(RetrievalMode, mode), where or []))
+        request = search_request(question, kb or [], file or [], cast(RetrievalMode, mode), where or [])
+        if attach:
+            request["conversation_id"] = door.attach(attach)
+        events = door.ask(request)
         ok = print_answer(events, as_json=as_json)
     if not ok:
         sys.exit(1)

@@ -14,6 +14,8 @@ from clew.cli.door import announce_server
 from clew.cli.late import Late, Running
 from clew.errors import ClewError, InputError
 
+_SECONDS_BETWEEN_CLEANINGS = 600.0
+
 
 def run_server(data: Path, *, host: str | None, port: int | None, say: Callable[[str], None]) -> None:
     """Serve until interrupted. Raises SettingsError for an address that other machines can reach, InputError for a
@@ -25,7 +27,8 @@ def run_server(data: Path, *, host: str | None, port: int | None, say: Callable[
         url = f"http://{f'[{address}]' if ':' in address else address}:{chosen}"
         announced = announce_server(data, url)
         # Loading the model takes a second or two (the first time: minutes); the server answers before and meanwhile.
-        ingestion = threading.Thread(target=_start_ingestion, args=(clew, say), name="start-ingestion", daemon=True)
+        ending = threading.Event()
+        ingestion = threading.Thread(target=_work, args=(clew, ending, say), name="background-work", daemon=True)
         say(f"Clew serves {data} at {url}")
         mcp = Late(partial(_tools_door, clew))
         try:
@@ -38,6 +41,7 @@ def run_server(data: Path, *, host: str | None, port: int | None, say: Callable[
                 mounted=Mounted("/mcp", mcp, mcp.running),
             )
         finally:
+            ending.set()
             announced.unlink(missing_ok=True)
 
 
@@ -49,11 +53,18 @@ def _tools_door(clew: Clew) -> Running:
     return HttpDoor(Tools(clew))
 
 
-def _start_ingestion(clew: Clew, say: Callable[[str], None]) -> None:
+def _work(clew: Clew, ending: threading.Event, say: Callable[[str], None]) -> None:
+    """Ingest files, and remove attachments that nobody needs any more, until the server ends."""
     try:
         clew.jobs.start()
     except ClewError as error:
         say(f"clew: files cannot be ingested: {error}")
+    while not ending.is_set():
+        try:
+            clew.clean_attachments()
+        except ClewError as error:
+            say(f"clew: old attachments could not be removed: {error}")
+        ending.wait(_SECONDS_BETWEEN_CLEANINGS)
 
 
 def _free_port(host: str, port: int) -> int:
