@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import clew
+from clew.app import Clew
+
 PAGE = Path(__file__).parents[2] / "docs" / "library.md"
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
@@ -21,6 +24,8 @@ def test_the_page_has_examples() -> None:
 def test_the_examples_print_what_the_page_says(
     tmp_path: Path, models_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Files are parsed by processes that are started in the new folder and have to find this same code.
+    monkeypatch.setenv("PYTHONPATH", str(Path(clew.__file__).parents[1]))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CLEW_MODELS__FOLDER", str(models_folder))
     namespace: dict[str, object] = {"__name__": "library_page"}
@@ -32,6 +37,6 @@ def test_the_examples_print_what_the_page_says(
             said = [line.removeprefix("# → ") for line in example.splitlines() if line.startswith("# → ")]
             assert printed.getvalue().splitlines() == said, example
     finally:
-        clew = namespace.get("clew")
-        if clew is not None:
-            clew.close()  # type: ignore[attr-defined]
+        opened = namespace.get("clew")
+        if isinstance(opened, Clew):
+            opened.close()

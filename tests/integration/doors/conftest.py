@@ -22,12 +22,17 @@ The Rhine rises in the Swiss Alps and flows into the North Sea at Rotterdam.
 """
 CITIES = "# 城市\n\n## 武汉\n\n武汉市的面积为8569.15平方千米。\n\n## 成都\n\n成都市是四川省的省会。\n"
 
+SLOW_WORDS = 20
+"""Of the answer to a question that asks for it slowly; each word takes 0.15 s."""
+
 
 def answer_by_sources(request: Request) -> Reply:
     """Answers from the numbered sources; every other prompt (yes/no, rewriting) gets no usable reply."""
     text = request.text
     if "<source number=" not in text:
         return Reply("?", usage=(3, 1))
+    if "slowly" in text:
+        return Reply("", pieces=[f"word{n} " for n in range(SLOW_WORDS)], delay=0.15)
     sentence = "The Danube is 2,850 kilometres long [1]." if "2,850" in text else "It was not found."
     return Reply(sentence, usage=(40, 9))
 
