@@ -26,9 +26,9 @@ from clew.evaluation.datasets import LabelledQuestion, Passage, read_corpus, rea
 from clew.evaluation.fusion_fit import JudgedRoutes, fit_fusion
 from clew.evaluation.measures import group_ranks, ndcg_at, recall_at
 from clew.evaluation.support import Groups, supporting_parents
-from clew.types import ParentChunk
+from clew.types import ParentChunk, Representation
 
-NONE = {"bm25": False, "l1": False, "l2": False, "l3": False}
+NONE = dict.fromkeys((each.value for each in Representation), False)
 
 
 def only(*names: str) -> Mapping[str, Any]:

@@ -63,7 +63,7 @@ def fit_fusion(judged: Sequence[JudgedRoutes], *, rrf_k: int = 60, seed: int = 0
     random = np.random.default_rng(seed)
     first_half = random.permutation(len(judged)) % 2 == 0
     by_rank = np.array([_gain_of_ranks(each, rrf_k) for each in judged])
-    names = list(dict.fromkeys(route.name for each in judged for route in each.routes))
+    names = list(dict.fromkeys(route.name for each in judged for route in each.routes if route.postings))
     tables = [_Table.of(each, names) for each in judged]
     combined = np.zeros(len(judged))
     for held_out in (first_half, ~first_half):

@@ -36,6 +36,11 @@ def test_the_weights_go_to_the_route_that_knows(noisy: str, good: str) -> None:
     assert fit.convex - fit.rrf == pytest.approx(fit.gain)
 
 
+def test_a_route_that_finds_nothing_gets_no_weight() -> None:
+    judged = [JudgedRoutes([*each.routes, Route("summary", [])], each.groups) for each in questions(30, "l2")]
+    assert set(fit_fusion(judged).weights) == {"bm25", "l2"}
+
+
 def test_noise_is_not_taken_for_a_gain() -> None:
     judged = questions(60, "l2")
     shuffled = [JudgedRoutes(a.routes, b.groups) for a, b in zip(judged, judged[1:] + judged[:1], strict=True)]
