@@ -92,6 +92,8 @@ def test_earlier_messages_are_the_conversation(client: openai.OpenAI, chat_model
 
 def test_the_extension_narrows_and_widens(client: openai.OpenAI, server: ServedClew) -> None:
     message = {"role": "user", "content": "武汉市的面积是多少？"}
+    with server.api() as api:
+        conversations = api.get("/conversations").json()["items"]
     alone = client.chat.completions.create(model="rivers", messages=[message])
     both = client.chat.completions.create(
         model="rivers", messages=[message], extra_body={"clew": {"kbs": ["cities"], "retrieval_mode": "multi"}}
@@ -102,7 +104,7 @@ def test_the_extension_narrows_and_widens(client: openai.OpenAI, server: ServedC
     decision = both.model_extra["clew"]["retrieval_trace"]["complexity"]
     assert (decision["mode"], decision["source"]) == ("multi", "request")
     with server.api() as api:
-        assert api.get("/conversations").json()["items"] == []
+        assert api.get("/conversations").json()["items"] == conversations, "nothing is stored"
 
 
 def test_limits_of_the_request_reach_the_model(client: openai.OpenAI, chat_model: ScriptedServer) -> None:
