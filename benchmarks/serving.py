@@ -5,7 +5,7 @@
 Starts a server: DIR has to hold the knowledge base, and no other process may have it open. Prints,
 without a language model: milliseconds from sending a question until the ``retrieval_plan`` event arrives, one question
 after the other in auto mode; then, with ``--streams`` questions at the same time, the same and the time to the end of
-the answer, and every error.
+the answer, every error, and the processor time that the server took for a question: it says the same on a busy machine.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import signal
 import statistics
 import subprocess
@@ -25,6 +26,7 @@ from pathlib import Path
 import httpx
 
 _WARM_UP = 5
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ def main() -> None:
     questions = read_questions(arguments.file)
     server, url = start(arguments.data)
     try:
-        asyncio.run(measure(url, arguments.kb, questions, arguments.questions, arguments.streams))
+        asyncio.run(measure(url, server.pid, arguments.kb, questions, arguments.questions, arguments.streams))
     finally:
         server.send_signal(signal.SIGINT)
         server.wait()
@@ -86,19 +88,29 @@ def start(data: Path) -> tuple[subprocess.Popen[bytes], str]:
     raise SystemExit(f"the server ended with {server.returncode}")
 
 
-async def measure(url: str, kb: str, questions: Sequence[str], count: int, streams: int) -> None:
+async def measure(url: str, pid: int, kb: str, questions: Sequence[str], count: int, streams: int) -> None:
     """Ask one by one, then many at once, and print what it took."""
     limits = httpx.Limits(max_connections=streams)
     async with httpx.AsyncClient(base_url=url, timeout=120, trust_env=False, limits=limits) as client:
         for n in range(_WARM_UP):
             await ask(client, kb, questions[n % len(questions)])
+        begun = processor_seconds(pid)
         alone = [await ask(client, kb, questions[n % len(questions)]) for n in range(count)]
-        report(f"{count} questions, one after the other", alone)
+        report(f"{count} questions, one after the other", alone, processor_seconds(pid) - begun)
+        begun = processor_seconds(pid)
         many = await asyncio.gather(*(ask(client, kb, questions[n % len(questions)]) for n in range(streams)))
-        report(f"{streams} questions at once", many)
+        report(f"{streams} questions at once", many, processor_seconds(pid) - begun)
         # As many again while the first ones are still being answered: no rest between two questions of a stream.
+        begun = processor_seconds(pid)
         waves = await asyncio.gather(*(ask_on(client, kb, questions, n, 3) for n in range(streams)))
-        report(f"{streams} streams of 3 questions each", [timing for wave in waves for timing in wave])
+        all_waves = [timing for wave in waves for timing in wave]
+        report(f"{streams} streams of 3 questions each", all_waves, processor_seconds(pid) - begun)
+
+
+def processor_seconds(pid: int) -> float:
+    """User and system time of all threads of a process (Linux)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
 async def ask_on(client: httpx.AsyncClient, kb: str, questions: Sequence[str], first: int, count: int) -> list[Timing]:
@@ -128,10 +140,11 @@ async def ask(client: httpx.AsyncClient, kb: str, question: str) -> Timing:
     return Timing(plan, (time.perf_counter() - begun) * 1000, mode, error)
 
 
-def report(title: str, timings: Sequence[Timing]) -> None:
-    """One line of medians and 95th percentiles, and every error."""
+def report(title: str, timings: Sequence[Timing], processor: float) -> None:
+    """Medians and 95th percentiles, and every error."""
     errors = [timing.error for timing in timings if timing.error]
-    print(f"{title}: {len(errors)} errors")
+    each = processor * 1000 / len(timings)
+    print(f"{title}: {len(errors)} errors, {each:.0f} ms of processor time a question")
     for name, values in (
         ("plan", [t.plan for t in timings if t.plan]),
         ("plan, single", [t.plan for t in timings if t.mode == "single"]),

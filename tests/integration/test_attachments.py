@@ -256,3 +256,12 @@ def test_after_a_restart_attachments_are_found_again(tmp_path: Path, models_fold
 
     assert "1733" in result.evidence[0].text
     assert set(result.hits[0].representations) == {"bm25", "l2"}
+
+
+def test_reconciliation_leaves_attachments_alone(clew: Clew, talk: str) -> None:
+    attached = attach(clew, talk, "note.txt", "The lock of Hamra has two gates.")
+    settled(clew, talk)
+    clew.index.drop(clew.attachments(talk).kb_id)  # as after a restart
+
+    assert [finding for finding in clew.examine(repair=True) if finding.file_id == attached.attachment_id] == []
+    assert "two gates" in answer(clew, talk, "How many gates has the lock of Hamra?")[0]

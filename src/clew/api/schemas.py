@@ -76,6 +76,9 @@ class NewKnowledgeBase(_In):
 class KnowledgeBaseChange(_In):
     """What is given is changed; ``settings`` replaces the whole overlay."""
 
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"settings": {"retrieval": {"rerank_top_k": 8}}}]}
+    )
     name: Name | None = None
     description: str | None = Field(None, max_length=2000)
     settings: dict[str, Any] | None = None
@@ -300,6 +303,12 @@ class SearchRequest(_Asked):
 
 
 class ChatRequest(_Asked):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"question": "How long is the Danube?", "kbs": ["rivers"], "stream": False}],
+        },
+    )
     kbs: list[str] = Field([], description="Names or ids; in a conversation empty means those of last time.")
     conversation_id: str | None = Field(None, description="Go on with this conversation; else a new one begins.")
     stream: bool = Field(True, description="Answer as server-sent events; else with one ChatResponse.")
@@ -443,6 +452,7 @@ class ConversationPage(BaseModel):
 class NewConversation(_In):
     """An empty conversation, for files to be attached before the first question."""
 
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"kbs": ["annual reports"]}]})
     title: str = Field("", max_length=200)
     kbs: list[str] = Field([], description="Names or ids of the knowledge bases that it asks by default.")
 
@@ -480,6 +490,9 @@ class ConversationChange(_In):
 class Feedback(_In):
     """What a person thinks of an answer."""
 
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"rating": "down", "comment": "The unit is wrong."}]}
+    )
     rating: Literal["up", "down"]
     comment: str = Field("", max_length=2000)
 

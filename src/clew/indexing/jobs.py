@@ -228,10 +228,13 @@ def _ingest(kb_id: str, file_id: str, version: int) -> str:
 def _attach(kb_id: str, file_id: str, version: int) -> str:
     """The steps of a file attached to a conversation: it is published before it is embedded."""
     with _cleared_at_the_end(kb_id, file_id, version):
-        _stage_attached(file_id, version)
+        tokens = _stage_attached(file_id, version)
         run = _publish(file_id, version, {"encoded": 0, "reused": 0})
         _embed_attached(file_id, version)
-        _summarise_next(file_id, run)
+        if run and tokens <= _jobs().pipeline.settings.retrieval.attachment_context_tokens:
+            _end_summaries(file_id, run, "")  # it is read whole: nobody needs its summaries
+        else:
+            _summarise_next(file_id, run)
     return file_id
 
 
@@ -284,7 +287,8 @@ def _publish(file_id: str, version: int, embedded: dict[str, int], staged: dict[
 
 
 @DBOS.step(name="stage_attached", **_RETRIED)
-def _stage_attached(file_id: str, version: int) -> None:
+def _stage_attached(file_id: str, version: int) -> int:
+    """Returns the tokens of the file's text."""
     jobs = _jobs()
     records = jobs.pipeline.records
     try:
@@ -294,6 +298,7 @@ def _stage_attached(file_id: str, version: int) -> None:
             records.update_attachment(file_id, skipped=str(error))
         raise
     records.update_attachment(file_id, tokens=tokens)
+    return tokens
 
 
 @DBOS.step(name="embed_attached", **_RETRIED)

@@ -80,7 +80,8 @@ class Reconciler:
                 for key in sorted(records.file_keys(file.file_id) - stored):
                     detail = f"the original {key} of {file.name} is gone; upload the file again"
                     yield Finding("missing original", kb.kb_id, file.file_id, detail), None
-                if file.status is FileStatus.COMPLETED:
+                # The index of attachments lies in memory and is filled when they are asked.
+                if file.status is FileStatus.COMPLETED and not kb.conversation_id:
                     yield from self._missing_entries(kb, file)
 
     def _missing_entries(self, kb: KnowledgeBase, file: File) -> Iterator[tuple[Finding, _Repair]]:

@@ -1062,10 +1062,10 @@ export interface components {
          * ChatRequest
          * @example {
          *       "kbs": [
-         *         "annual reports"
+         *         "rivers"
          *       ],
-         *       "question": "2023年的营业收入是多少？",
-         *       "retrieval_mode": "auto"
+         *       "question": "How long is the Danube?",
+         *       "stream": false
          *     }
          */
         ChatRequest: {
@@ -1577,6 +1577,10 @@ export interface components {
         /**
          * Feedback
          * @description What a person thinks of an answer.
+         * @example {
+         *       "comment": "The unit is wrong.",
+         *       "rating": "down"
+         *     }
          */
         Feedback: {
             /**
@@ -1973,6 +1977,13 @@ export interface components {
         /**
          * KnowledgeBaseChange
          * @description What is given is changed; ``settings`` replaces the whole overlay.
+         * @example {
+         *       "settings": {
+         *         "retrieval": {
+         *           "rerank_top_k": 8
+         *         }
+         *       }
+         *     }
          */
         KnowledgeBaseChange: {
             /** Description */
@@ -2125,6 +2136,11 @@ export interface components {
         /**
          * NewConversation
          * @description An empty conversation, for files to be attached before the first question.
+         * @example {
+         *       "kbs": [
+         *         "annual reports"
+         *       ]
+         *     }
          */
         NewConversation: {
             /**

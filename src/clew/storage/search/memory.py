@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import math
 import threading
-from collections import Counter, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -41,11 +41,22 @@ class _Collection:
 
 
 class MemoryIndex:
-    """:class:`clew.storage.base.SearchIndex` in this process's memory; nothing outlives it."""
+    """:class:`clew.storage.base.SearchIndex` in this process's memory; nothing outlives it.
 
-    def __init__(self) -> None:
-        self._collections: dict[str, _Collection] = {}
+    Of more than ``limit`` collections the one that was not used for longest is forgotten.
+    """
+
+    def __init__(self, limit: int = 64) -> None:
+        self._limit = limit
+        self._collections: OrderedDict[str, _Collection] = OrderedDict()
         self._lock = threading.Lock()
+
+    def _collection(self, kb_id: str) -> _Collection | None:
+        with self._lock:
+            collection = self._collections.get(kb_id)
+            if collection is not None:
+                self._collections.move_to_end(kb_id)
+            return collection
 
     def create(self, kb_id: str, dimension: int) -> None:
         """See :class:`~clew.storage.base.SearchIndex`."""
@@ -53,6 +64,9 @@ class MemoryIndex:
             raise StorageError(f"The search index of {kb_id} cannot hold vectors of dimension {dimension}.")
         with self._lock:
             known = self._collections.setdefault(kb_id, _Collection(dimension))
+            self._collections.move_to_end(kb_id)
+            while len(self._collections) > self._limit:
+                self._collections.popitem(last=False)
         if known.dimension != dimension:
             raise StorageError(f"The search index of {kb_id} holds vectors of dimension {known.dimension}.")
 
@@ -63,7 +77,7 @@ class MemoryIndex:
 
     def upsert(self, kb_id: str, entries: Sequence[IndexEntry]) -> None:
         """See :class:`~clew.storage.base.SearchIndex`."""
-        collection = self._collections.get(kb_id)
+        collection = self._collection(kb_id)
         if collection is None and entries:
             raise StorageError(f"{kb_id} has no search index; create it before writing to it.")
         if collection is None:
@@ -90,7 +104,7 @@ class MemoryIndex:
         b: float = 0.5,
     ) -> list[Posting]:
         """See :class:`~clew.storage.base.SearchIndex`."""
-        collection = self._collections.get(kb_id)
+        collection = self._collection(kb_id)
         if collection is None or limit < 1:
             return []
         with collection.lock:
@@ -121,7 +135,7 @@ class MemoryIndex:
         exact: bool | None = None,
     ) -> list[Posting]:
         """See :class:`~clew.storage.base.SearchIndex`; always exact."""
-        collection = self._collections.get(kb_id)
+        collection = self._collection(kb_id)
         if collection is None or limit < 1:
             return []
         if vector.shape != (collection.dimension,):
@@ -145,7 +159,7 @@ class MemoryIndex:
         self, kb_id: str, representation: Representation, keys: Sequence[tuple[str, int]]
     ) -> dict[str, FloatArray]:
         """See :class:`~clew.storage.base.SearchIndex`."""
-        collection = self._collections.get(kb_id)
+        collection = self._collection(kb_id)
         if collection is None:
             return {}
         with collection.lock:
@@ -163,7 +177,7 @@ class MemoryIndex:
         representations: Sequence[Representation] | None = None,
     ) -> None:
         """See :class:`~clew.storage.base.SearchIndex`."""
-        collection = self._collections.get(kb_id)
+        collection = self._collection(kb_id)
         if collection is None:
             return
 
@@ -179,7 +193,7 @@ class MemoryIndex:
 
     def files(self, kb_id: str) -> dict[tuple[str, int], int]:
         """See :class:`~clew.storage.base.SearchIndex`."""
-        collection = self._collections.get(kb_id)
+        collection = self._collection(kb_id)
         if collection is None:
             return {}
         counts: Counter[tuple[str, int]] = Counter()
@@ -193,7 +207,7 @@ class MemoryIndex:
 
     def chunks(self, kb_id: str, file_id: str, version: int) -> dict[Representation, frozenset[str]]:
         """See :class:`~clew.storage.base.SearchIndex`."""
-        collection = self._collections.get(kb_id)
+        collection = self._collection(kb_id)
         if collection is None:
             return {}
         with collection.lock:
