@@ -30,7 +30,7 @@ from clew.config import (
     save_models,
     with_models,
 )
-from clew.errors import ClewError, ConflictError, InputError, NotFoundError, SettingsError
+from clew.errors import ClewError, ConflictError, InputError, NotFoundError, SettingsError, StorageError
 from clew.indexing.arrivals import Arrivals
 from clew.indexing.attaching import index_again
 from clew.indexing.attachments import Attachments, attached_kb_id, is_attached
@@ -54,6 +54,7 @@ from clew.retrieval.pipeline import RetrievalRequest, RetrievalResult, Retriever
 from clew.retrieval.planners import Planner
 from clew.retrieval.recall import Searched, SearchedKb
 from clew.retrieval.rewriting import Turn
+from clew.storage.archive import unpacked, write_archive
 from clew.storage.base import Attachment, Conversation, Message, NewFile
 from clew.storage.originals import FolderOriginals
 from clew.storage.records import SqlRecords
@@ -141,6 +142,19 @@ class Clew:
                 f"{folder}: cannot be used as the data folder ({error.strerror}); name another with --data."
             ) from error
         return cls(folder, settings or load_settings(folder, overrides), overrides)
+
+    @classmethod
+    def restore(cls, archive: Path, data: Path, *, overrides: Mapping[str, Any] | None = None) -> int:
+        """Make the data folder ``data`` from an archive, with its search index; vectors come from the archive. Returns
+        how many files it holds. Raises InputError where the folder holds something already, or the archive is none."""
+        with (
+            unpacked(archive, data, lambda folder: FolderOriginals(folder / "originals")) as folder,
+            cls.open(folder, overrides=overrides) as clew,
+        ):
+            findings = [finding for finding in clew.examine(repair=True) if not finding.repaired]
+            if wrong := [finding.detail for finding in findings if finding.kind != "missing original"]:
+                raise StorageError(f"{archive}: the backup could not be restored: {'; '.join(wrong)}")
+            return sum(sum(clew.count_files(kb.kb_id).values()) for kb in clew.list_kbs())
 
     def close(self) -> None:
         """Stop answers and ingestion; what is unfinished goes on when the folder is opened again."""
@@ -945,6 +959,18 @@ class Clew:
             yield NewFile(
                 file_id, kb_id, name, media_type, stored.size, stored.file_key, stored.content_hash, source_path
             )
+
+
+def back_up(data: Path, archive: Path) -> int:
+    """Write a data folder's records and originals to one archive, beside a server that may have it open; returns how
+    many originals it holds. Raises InputError where there is no data folder or the archive cannot be written."""
+    if not (data / "records.sqlite").is_file():
+        raise InputError(f"{data}: there is no data folder of Clew, or its records are in another database.")
+    records = SqlRecords.open(data / "records.sqlite")
+    try:
+        return write_archive(archive, data, records, FolderOriginals(data / "originals"))
+    finally:
+        records.close()
 
 
 def make_embedder(settings: Settings, data: Path, *, on_progress: ModelProgress | None = None) -> Embedder:

@@ -19,6 +19,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from clew import __version__
 from clew.app import make_embedder
 from clew.cli import tuning
+from clew.cli.archiving import backup, restore
 from clew.cli.door import Door, LocalDoor, open_door, search_request
 from clew.cli.evaluate import evaluate
 from clew.cli.overlay import overlay_of, remove_path
@@ -40,6 +41,8 @@ app = typer.Typer(
 kb_app = typer.Typer(help="Knowledge bases: create, list, settings, delete.", no_args_is_help=True)
 app.add_typer(kb_app, name="kb")
 app.add_typer(tuning.app, name="tune")
+app.command("backup")(backup)
+app.command("restore")(restore)
 app.command("eval")(evaluate)
 app.command("route")(route)
 app.command("files")(files)

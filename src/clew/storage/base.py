@@ -506,6 +506,11 @@ class Records(
 
     def close(self) -> None: ...
 
+    def snapshot(self, path: Path) -> set[str]:
+        """Copy everything as it is at one moment to a new SQLite file; returns the keys of the originals that it names.
+        Raises StorageError where the database has its own tools for this."""
+        ...
+
     def check(self) -> str:
         """One line for ``clew doctor``: which database, which schema revision. Raises StorageError."""
         ...

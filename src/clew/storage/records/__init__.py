@@ -54,6 +54,14 @@ class SqlRecords(
     def close(self) -> None:
         self._db.close()
 
+    def snapshot(self, path: Path) -> set[str]:
+        self._db.copy_to(path)
+        copy = type(self).open(path)
+        try:
+            return copy.file_keys()
+        finally:
+            copy.close()
+
     def check(self) -> str:
         return f"{self._db.product()}, {self._db.name}, schema revision {self._db.revision()}"
 

@@ -89,6 +89,13 @@ class Database:
                     raise
                 return None
 
+    def copy_to(self, path: Path) -> None:
+        """Copy the database in one transaction to the SQLite file ``path``. Raises StorageError on PostgreSQL."""
+        if not self._path:
+            raise StorageError(f"{self.name} is backed up with PostgreSQL's own tools: see pg_dump")
+        with self._translated(), self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.exec_driver_sql("VACUUM INTO ?", (str(path),))
+
     def product(self) -> str:
         """Name and version of the database software."""
         if self._path:
