@@ -94,7 +94,7 @@ def main() -> None:
     """Run the test."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--points", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", default="1")
     parser.add_argument("--data", type=Path)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -105,7 +105,7 @@ def main() -> None:
     )
 
 
-def run(data: Path, points: int, seed: int) -> Counter[str]:
+def run(data: Path, points: int, seed: str) -> Counter[str]:
     """Kill ``points`` times; returns in what. Raises SystemExit at the first disagreement."""
     expected = Folder()
     killed: Counter[str] = Counter()

@@ -65,6 +65,7 @@ def main() -> None:
         begun = time.perf_counter()
         file = clew.add_file("reports", arguments.report.name, io.BytesIO(original))[0]
         first = finished(clew, file, begun, embedder)
+        clew.wait([file.file_id], summaries=True)
         print(f"{pages} pages, {clew.file(file.file_id).counts}")
         embedder.passages = 0
         begun = time.perf_counter()

@@ -79,6 +79,7 @@ from clew.types import (
     Scope,
     Section,
     SectionFilter,
+    SummaryStatus,
 )
 
 if TYPE_CHECKING:
@@ -247,7 +248,15 @@ class Clew:
     @cached_property
     def reconciler(self) -> Reconciler:
         """Compares records, search index and originals."""
-        return Reconciler(self.pipeline, self._arrivals)
+        return Reconciler(self.pipeline, self._arrivals, self._summarise_again)
+
+    def _summarise_again(self, file: File) -> None:
+        """Make the index entries of its summaries anew; what was written or encoded for them comes from the caches."""
+        if file.summary_status is SummaryStatus.OFF:
+            return
+        run = self.records.begin_summaries(file.file_id)
+        if self._jobs is not None:  # else they are begun when the jobs are
+            self._jobs.enqueue_summaries(file.file_id, run)
 
     @cached_property
     def retriever(self) -> Retriever:
@@ -319,8 +328,10 @@ class Clew:
         """Delete a KB with all its files, originals and index."""
         kb = self.kb(name_or_id)
         keys = [key for file in self.records.list_files(kb.kb_id) for key in self.records.file_keys(file.file_id)]
-        self.records.delete_kb(kb.kb_id)
+        # The index first: after a crash the KB is still listed and can be deleted again, so that no index is forgotten.
         self.index.drop(kb.kb_id)
+        self.records.delete_kb(kb.kb_id)
+        self.index.drop(kb.kb_id)  # what a job wrote meanwhile
         for key in keys:
             self.originals.delete(key)
 

@@ -737,6 +737,60 @@ class TestSummaries:
         assert kb.outline("kb1", limit=1)[0][1].summary == "All in all."
 
 
+class TestCacheUses:
+    def cached(self, records: SqlRecords) -> str:
+        keys = ["a", "b", "c", "free"]
+        return "".join(sorted(records.get_vectors("e5", keys))) + "".join(sorted(records.get_outputs("t", "m", keys)))
+
+    def fill(self, records: SqlRecords) -> None:
+        records.put_vectors("e5", {key: np.array([1, 0], np.float32) for key in ("a", "b", "c", "free")})
+        records.put_outputs("t", "m", {"a": "A", "b": "B"})
+
+    def test_what_no_version_needs_goes_with_the_last_that_did(self, kb: SqlRecords) -> None:
+        completed(kb)
+        completed(kb, "f2", "v2")
+        kb.use_cached("f1", 1, ["a", "b", "a"])
+        kb.use_cached("f2", 1, ["b", "c"])
+        self.fill(kb)
+        kb.begin_update(samples.new_file(content="v3"))
+        kb.stage("f1", 2, samples.parsed(), samples.parents(), samples.children())
+        kb.use_cached("f1", 2, ["b"])
+        assert self.cached(kb) == "abcfreeab"
+        kb.publish("f1", 2)
+        assert self.cached(kb) == "bcfreeb"
+        kb.delete_file("f2")
+        assert self.cached(kb) == "bfreeb"
+        kb.delete_kb("kb1")
+        assert self.cached(kb) == "free"
+
+    def test_a_file_may_need_something_for_all_its_versions(self, kb: SqlRecords) -> None:
+        completed(kb)
+        kb.use_cached("f1", None, ["a"])
+        self.fill(kb)
+        publish(kb, version=2)
+        assert self.cached(kb) == "abcfreeab"
+        kb.delete_file("f1")
+        assert self.cached(kb) == "bcfreeb"
+        with pytest.raises(ConflictError, match="no longer there"):
+            kb.use_cached("f1", None, ["a"])
+
+    def test_a_failed_attempt_takes_along_what_it_alone_needed(self, kb: SqlRecords) -> None:
+        completed(kb)
+        kb.use_cached("f1", 1, ["a"])
+        kb.begin_update(samples.new_file(content="v2"))
+        kb.stage("f1", 2, samples.parsed(), samples.parents(), samples.children())
+        kb.use_cached("f1", 2, ["a", "b", "c"])
+        self.fill(kb)
+        kb.fail("f1", 2, "damaged")
+        assert self.cached(kb) == "afreea"
+
+    def test_nothing_is_cached_for_a_version_that_is_gone(self, kb: SqlRecords) -> None:
+        kb.add_file(samples.new_file())
+        for file_id in ("f1", "nothing"):
+            with pytest.raises(ConflictError, match="no longer there"):
+                kb.use_cached(file_id, 1, ["a"])
+
+
 class TestBlockCache:
     def test_outputs_come_back_by_task_and_model(self, records: SqlRecords) -> None:
         records.put_outputs("summary", "m", {"a": "A 𝄞", "b": ""})

@@ -93,6 +93,7 @@ def check_folder(clew: Command, folder: Path) -> None:
     third = clew.json("add", str(folder), "--kb", "notes")
     assert [Path(p).name for p in third["new"]] == ["hills.md"]
     assert [Path(p).name for p in third["updated"]] == ["rivers.md"]
+    assert third["changes"][str(folder / "rivers.md")]["blocks_changed"] == 1
     assert [Path(p).name for p in third["gone"]] == ["lakes.md"]
     assert third["file_ids"][str(folder / "rivers.md")] == first["file_ids"][str(folder / "rivers.md")]
     clew("add", str(folder), "--kb", "notes", "--prune")

@@ -14,6 +14,7 @@ import pytest
 from clew.app import Clew
 from clew.types import FileStatus, Representation, SummaryStatus
 
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "crash.py"
 CHILD = """
 import sys
 from pathlib import Path
@@ -30,7 +31,7 @@ print("done", flush=True)
 """
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_killed_ingestion_goes_on(tmp_path: Path, models_folder: Path, demo_documents: list[Path], seed: int) -> None:
     document = next(path for path in demo_documents if path.suffix == ".md" and "公司法" in path.name)
     arguments = [str(tmp_path / "data"), str(models_folder), str(document)]
@@ -51,3 +52,11 @@ def test_a_killed_ingestion_goes_on(tmp_path: Path, models_folder: Path, demo_do
         keys = [(child.chunk_id, 1) for child in children]
         assert len(clew.index.vectors(file.kb_id, Representation.L2, keys)) == len(children)
         assert clew.search("股东认缴的出资", kbs=["notes"]).hits
+
+
+def test_killed_at_random_points_the_stores_agree() -> None:
+    """A few of the points of ``benchmarks/crash.py``, which runs hundreds."""
+    command = [sys.executable, str(BENCHMARK), "--points", "4", "--seed", "ci"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "4 kills, no disagreement" in done.stdout

@@ -8,6 +8,7 @@ Their index lies in memory (:mod:`clew.storage.search.memory`) and is built agai
 from __future__ import annotations
 
 from clew.errors import InputError
+from clew.indexing.caching import FileCache
 from clew.indexing.embedding import embed_children, index_entries
 from clew.indexing.pipeline import IndexingPipeline, Progress, title_of
 from clew.types import File, FileStatus
@@ -53,6 +54,7 @@ def _write(pipeline: IndexingPipeline, file: File, *, vectors: bool) -> None:
     children = pipeline.records.file_children(file.file_id)
     found = None
     if vectors:
-        found, _ = embed_children(children, file.title, pipeline.embedder, pipeline.records)
+        cache = FileCache(pipeline.records, file.file_id, file.version)
+        found, _ = embed_children(children, file.title, pipeline.embedder, cache)
     pipeline.index.create(file.kb_id, pipeline.embedder.dimension)
     pipeline.index.upsert(file.kb_id, list(index_entries(children, file.version, file.title, found, bm25=True)))

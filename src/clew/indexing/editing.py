@@ -49,6 +49,16 @@ def apply_edits(
     return new_parents, [replace(child, ordinal=i) for i, child in enumerate(new_children)]
 
 
+def blocks_of(parents: Sequence[ParentChunk]) -> list[Block]:
+    """What there is to read in edited passages, a block each."""
+    return [_paragraph(i, parent.text, parent) for i, parent in enumerate(parents) if parent.enabled]
+
+
+def _paragraph(ordinal: int, text: str, parent: ParentChunk) -> Block:
+    kind = BlockType.PARAGRAPH
+    return Block(ordinal, kind, text, content_hash(kind, text), parent.page, section_path=parent.section_path)
+
+
 def _rewritten(
     parent: ParentChunk,
     children: Sequence[ChildChunk],
@@ -58,13 +68,9 @@ def _rewritten(
     count_tokens: CountTokens,
     token_offsets: TokenOffsets,
 ) -> tuple[ParentChunk, list[ChildChunk]]:
-    path = parent.section_path
-    paragraphs = [paragraph.strip() for paragraph in _PARAGRAPH_END.split(text)]
-    blocks = tuple(
-        Block(i, BlockType.PARAGRAPH, said, content_hash(BlockType.PARAGRAPH, said), parent.page, section_path=path)
-        for i, said in enumerate(filter(None, paragraphs))
-    )
-    section = Section(path, parent.section_titles, len(parent.section_titles))
+    paragraphs = filter(None, (paragraph.strip() for paragraph in _PARAGRAPH_END.split(text)))
+    blocks = tuple(_paragraph(i, paragraph, parent) for i, paragraph in enumerate(paragraphs))
+    section = Section(parent.section_path, parent.section_titles, len(parent.section_titles))
     (whole,), chunked = chunk_file(
         parent.file_id,
         ParsedFile("", "", "", None, blocks, (section,)),

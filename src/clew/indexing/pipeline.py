@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from clew.config import Settings
 from clew.errors import ClewError, EmptyFileError, NotFoundError
+from clew.indexing.caching import FileCache
 from clew.indexing.changes import compare_blocks
 from clew.indexing.chunking import chunk_file
 from clew.indexing.editing import apply_edits
@@ -59,7 +60,7 @@ class IndexingPipeline:
         settings = self._settings_of(file)
         progress("parse", 0.0)
         parsed = self.records.parsed(file_id) or self._parsed(file, settings, progress)
-        parsed, report = self._enriched(parsed, settings, progress)
+        parsed, report = self._enriched(parsed, FileCache(self.records, file_id), settings, progress)
         progress("chunk", _ENRICHED)
         counts = self.stage_parsed(file, version, parsed)
         progress("embed", _STAGED)
@@ -76,14 +77,14 @@ class IndexingPipeline:
             )
 
     def _enriched(
-        self, parsed: ParsedFile, settings: Settings, progress: Progress
+        self, parsed: ParsedFile, cache: FileCache, settings: Settings, progress: Progress
     ) -> tuple[ParsedFile, EnrichmentReport]:
         if self.vision is None or not parsed.pictures:
             return parsed, EnrichmentReport()
         return enrich(
             parsed,
             self.vision,
-            self.records,
+            cache,
             settings.indexing.vision,
             on_progress=lambda share: progress("enrich", _PARSED + share * (_ENRICHED - _PARSED)),
         )
@@ -130,13 +131,14 @@ class IndexingPipeline:
         children = self.records.file_children(file_id, version=version)
         title = title_of(self.records, file_id, version)
         chosen = settings.representations
+        cache = FileCache(self.records, file_id, version)
         vectors, report = None, EmbeddingReport(0, 0)
         if chosen.l2:
             vectors, report = embed_children(
                 children,
                 title,
                 self.embedder,
-                self.records,
+                cache,
                 on_progress=lambda share: progress("embed", _STAGED + share * (_EMBEDDED - _STAGED)),
             )
         entries = list(index_entries(children, version, title, vectors, bm25=chosen.bm25))
@@ -147,7 +149,7 @@ class IndexingPipeline:
                 children,
                 title,
                 self.embedder,
-                self.records,
+                cache,
                 l1=chosen.l1,
                 l3=chosen.l3,
                 late_chunking=settings.indexing.late_chunking,
@@ -196,6 +198,11 @@ class IndexingPipeline:
             published = self.records.get_file(file_id).version == version
         except NotFoundError:
             published = False
+        try:
+            self.records.get_kb(kb_id)
+        except NotFoundError:
+            self.index.drop(kb_id)
+            return
         if not published:
             self.index.delete(kb_id, file_id, version=version)
 

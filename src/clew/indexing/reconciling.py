@@ -34,10 +34,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Reconciler:
-    """Compares the stores of one data folder."""
+    """Compares the stores of one data folder. ``indexed_again`` is told of files whose entries were made anew, but for
+    those of their summaries."""
 
     pipeline: IndexingPipeline
     arrivals: Arrivals
+    indexed_again: Callable[[File], None]
 
     def sweep(self) -> list[Finding]:
         """Delete what interrupted writes left behind."""
@@ -89,13 +91,18 @@ class Reconciler:
         switched = pipeline.settings.for_kb(kb.settings).representations
         chunks = {child.chunk_id for child in pipeline.records.file_children(file.file_id)}
         indexed = pipeline.index.chunks(kb.kb_id, file.file_id, file.version)
-        for representation, on in ((Representation.BM25, switched.bm25), (Representation.L2, switched.l2)):
+        for representation in (Representation.BM25, Representation.L1, Representation.L2, Representation.L3):
             missing = chunks - indexed.get(representation, frozenset())
-            if on and missing:
+            if representation is Representation.L1 and len(missing) < len(chunks):
+                continue  # it has one entry for all children of a parent
+            if missing and getattr(switched, representation):
                 detail = f"{len(missing)} of {len(chunks)} chunks of {file.name} are not in the {representation} index"
-                finding = Finding("missing entries", kb.kb_id, file.file_id, detail)
-                yield finding, partial(pipeline.index_version, file.file_id, file.version, lambda *_: None)
+                yield Finding("missing entries", kb.kb_id, file.file_id, detail), partial(self._index_again, file)
                 return
+
+    def _index_again(self, file: File) -> None:
+        self.pipeline.index_version(file.file_id, file.version, lambda *_: None)
+        self.indexed_again(file)
 
 
 def _wanted_versions(file: File) -> set[int]:

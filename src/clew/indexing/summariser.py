@@ -16,6 +16,8 @@ import numpy as np
 
 from clew.config import Settings
 from clew.errors import NotFoundError
+from clew.indexing.caching import FileCache
+from clew.indexing.editing import blocks_of
 from clew.indexing.embedding import TITLE_CHARACTERS, embed_texts
 from clew.indexing.summaries import ModelWriter, extractive_summaries
 from clew.models.base import ChatModel, Embedder
@@ -51,7 +53,9 @@ class Summariser:
         settings = self._settings_of(file)
         chat = self.writer(file)
         sections = self.records.sections(file_id)
-        extractive = extractive_summaries(sections, self.records.blocks(file_id), settings.summaries)
+        # What a person took out of the passages must not come back in their summary.
+        blocks = blocks_of(self.records.file_parents(file_id)) if file.edits else self.records.blocks(file_id)
+        extractive = extractive_summaries(sections, blocks, settings.summaries)
         summaries: dict[str, tuple[str, SummarySource]] = {p: (text, "extractive") for p, text in extractive.items()}
         check()
         self._publish(file, run, summaries, {}, settings)
@@ -97,7 +101,9 @@ class Summariser:
             if pieces and not self.records.set_summary_progress(file.file_id, run, min(total, done["pieces"]), total):
                 raise RunOverError
 
-        writer = ModelWriter(chat, self.records, settings.summaries, self.embedder.count_tokens)
+        writer = ModelWriter(
+            chat, FileCache(self.records, file.file_id), settings.summaries, self.embedder.count_tokens
+        )
         language = "zh" if file.language.startswith("zh") else detect_language(parents[0].text if parents else "")
         title = file.title or file.name
         written = writer.summaries(title, language, sections, parents, on_done)
@@ -161,7 +167,7 @@ class Summariser:
             for path, (text, _) in summaries.items()
             if len(below[path]) > 1
         }
-        found, _ = embed_texts(texts, self.embedder, self.records)
+        found, _ = embed_texts(texts, self.embedder, FileCache(self.records, file.file_id))
         parts = Counter[str]()
         for path, vector in found.items():
             child = _nearest(below[path], vector, vectors)

@@ -476,6 +476,16 @@ class BlockCache(Protocol):
         ...
 
 
+class CacheUses(Protocol):
+    """What files need of the two caches."""
+
+    def use_cached(self, file_id: str, version: int | None, keys: Iterable[str]) -> None:
+        """The version (None: the file, as long as there is one) needs what the caches hold, or will hold, under
+        ``keys``. What nobody needs any more goes with the last that did, so that nothing of a deleted text stays.
+        Raises ConflictError where version or file is not there (any more): then nothing may be cached for it."""
+        ...
+
+
 class DecisionRecords(Protocol):
     """Decisions of the router, for export, training and replay."""
 
@@ -499,6 +509,7 @@ class Records(
     AttachmentRecords,
     VectorCache,
     BlockCache,
+    CacheUses,
     DecisionRecords,
     Protocol,
 ):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.storage.records.attachments import SqlAttachments
-from clew.storage.records.cache import SqlBlockCache, SqlVectors
+from clew.storage.records.cache import SqlBlockCache, SqlCacheUses, SqlVectors
 from clew.storage.records.chunks import SqlChunks
 from clew.storage.records.conversations import SqlConversations
 from clew.storage.records.database import Database
@@ -34,6 +34,7 @@ class SqlRecords(
     SqlAttachments,
     SqlVectors,
     SqlBlockCache,
+    SqlCacheUses,
     SqlDecisions,
 ):
     """Implements ``Records``. Safe to use from several threads; each call is one transaction."""

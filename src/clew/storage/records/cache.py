@@ -6,13 +6,14 @@ about 2e-4, so a cosine by about 1e-5; the quantised encoder's own error is a hu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, Connection, FromClause, delete, not_, select
 
+from clew.errors import ConflictError
 from clew.storage.records.database import Database, in_groups, insert_rows
-from clew.storage.records.tables import block_cache
+from clew.storage.records.tables import block_cache, cache_uses, file_versions, files
 from clew.storage.records.tables import vectors as table
 from clew.types import FloatArray
 
@@ -39,6 +40,37 @@ class SqlVectors:
             # In key order, so that two writers of the same keys wait for each other instead of locking each other out.
             rows.sort(key=lambda row: str(row["key"]))
             insert_rows(connection, self._db.insert(table).on_conflict_do_nothing(), rows)
+
+
+class SqlCacheUses:
+    """Implements ``CacheUses``."""
+
+    _db: Database
+
+    def use_cached(self, file_id: str, version: int | None, keys: Iterable[str]) -> None:
+        there = select(files.c.file_id).where(files.c.file_id == file_id)
+        if version is not None:
+            staged = select(file_versions.c.file_id).where(file_versions.c.version == version)
+            there = there.where(files.c.file_id.in_(staged))
+        rows = [{"file_id": file_id, "version": version or 0, "key": key} for key in dict.fromkeys(keys)]
+        with self._db.write() as connection:
+            if connection.execute(there).first() is None:
+                what = f"File {file_id!r}" if version is None else f"Version {version} of file {file_id!r}"
+                raise ConflictError(f"{what} is no longer there.")
+            insert_rows(connection, self._db.insert(cache_uses).on_conflict_do_nothing(), rows)
+
+
+def drop_cached(connection: Connection, going: Callable[[FromClause], ColumnElement[bool]]) -> None:
+    """Delete what the caches hold for nobody else than the uses that are ``going``, and these uses.
+
+    ``going`` gives the condition for rows of ``cache_uses``, or of an alias of it.
+    """
+    others = cache_uses.alias()
+    for cache in (table, block_cache):
+        needed = select(others.c.key).where(others.c.key == cache.c.key, not_(going(others))).exists()
+        unused = cache.c.key.in_(select(cache_uses.c.key).where(going(cache_uses)))
+        connection.execute(delete(cache).where(unused, ~needed))
+    connection.execute(delete(cache_uses).where(going(cache_uses)))
 
 
 class SqlBlockCache:

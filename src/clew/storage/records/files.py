@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from clew.errors import ConflictError, NotFoundError, StorageBusyError
 from clew.storage.base import NewFile
+from clew.storage.records.cache import drop_cached
 from clew.storage.records.chunks import edit_of, edits_of, edits_row
 from clew.storage.records.database import Database
 from clew.storage.records.summaries import summaries_begun
@@ -238,6 +239,7 @@ class SqlFiles:
 
     def delete_file(self, file_id: str) -> None:
         with self._db.write() as connection:
+            drop_cached(connection, lambda uses: uses.c.file_id == file_id)
             connection.execute(delete(files).where(files.c.file_id == file_id))
 
     def hidden_versions(self, kb_id: str) -> frozenset[tuple[str, int]]:
@@ -323,7 +325,9 @@ def _version(connection: Connection, file_id: str, version: int) -> RowMapping |
 
 
 def _keep_only(connection: Connection, file_id: str, version: int) -> None:
-    """Drop all other versions; their blocks, sections, parents and children go with them."""
+    """Drop all other versions; their blocks, sections, parents and children go with them, and what was cached for them
+    alone."""
+    drop_cached(connection, lambda uses: (uses.c.file_id == file_id) & uses.c.version.not_in((0, version)))
     connection.execute(
         delete(file_versions).where(file_versions.c.file_id == file_id, file_versions.c.version != version)
     )

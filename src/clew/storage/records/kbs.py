@@ -10,8 +10,9 @@ from sqlalchemy.engine import RowMapping
 from sqlalchemy.exc import IntegrityError
 
 from clew.errors import ConflictError, NotFoundError
+from clew.storage.records.cache import drop_cached
 from clew.storage.records.database import Database
-from clew.storage.records.tables import kbs
+from clew.storage.records.tables import files, kbs
 from clew.types import KnowledgeBase
 
 
@@ -80,7 +81,9 @@ class SqlKbs:
         return _kb(row)
 
     def delete_kb(self, kb_id: str) -> None:
+        own = select(files.c.file_id).where(files.c.kb_id == kb_id)
         with self._db.write() as connection:
+            drop_cached(connection, lambda uses: uses.c.file_id.in_(own))
             connection.execute(delete(kbs).where(kbs.c.kb_id == kb_id))
 
 

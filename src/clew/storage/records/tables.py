@@ -4,6 +4,7 @@
 
     kbs ─< files ─< file_versions ─< blocks · sections · parents · children · names · questions
     conversations ─< messages · attachments          vectors · block_cache · decisions
+    files ─< cache_uses
 
 ``files`` says what is published; ``file_versions`` holds one row per version that is staged or stored, and everything
 a version owns hangs on that row, so that dropping a version is deleting one row. Rows are numbered by ``seq`` where
@@ -37,7 +38,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from clew.storage.records.values import storable_text
 
-HEAD = "0006"
+HEAD = "0007"
 """The schema revision that these tables describe: the newest file in ``migrations/versions``."""
 
 HIDDEN = "(status <> 'completed' OR NOT enabled)"
@@ -332,6 +333,7 @@ vectors = Table(
     _text("key", default=None),
     Column("vector", LargeBinary(), nullable=False),
     PrimaryKeyConstraint("model", "key"),
+    Index("ix_vectors_key", "key"),
 )
 
 # What models made of pieces of files, so that no piece is paid for twice.
@@ -343,6 +345,19 @@ block_cache = Table(
     _text("key", default=None),
     _text("output", default=None),
     PrimaryKeyConstraint("task", "model", "key"),
+    Index("ix_block_cache_key", "key"),
+)
+
+# What files need of the two caches: what none needs any more goes with the last that did. A version, or 0: the file as
+# long as there is one.
+cache_uses = Table(
+    "cache_uses",
+    metadata,
+    Column("file_id", Characters(), ForeignKey("files.file_id", ondelete="CASCADE"), nullable=False),
+    Column("version", Integer(), nullable=False),
+    _text("key", default=None),
+    PrimaryKeyConstraint("file_id", "version", "key"),
+    Index("ix_cache_uses_key", "key"),
 )
 
 decisions = Table(

@@ -1,0 +1,38 @@
+"""The caches as one file uses them, so that what they hold goes with the last that needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from clew.storage.base import Records
+from clew.types import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class FileCache:
+    """Implements ``VectorCache`` and ``BlockCache`` on behalf of a staged version, or of a file for all its versions:
+    what a model was paid for should serve the next one. Asking for something notes its use, and everybody asks before
+    they put; raises ConflictError once version or file is gone."""
+
+    records: Records
+    file_id: str
+    version: int | None = None
+
+    def get_vectors(self, model: str, keys: Sequence[str]) -> dict[str, FloatArray]:
+        """See :class:`~clew.storage.base.VectorCache`."""
+        self.records.use_cached(self.file_id, self.version, keys)
+        return self.records.get_vectors(model, keys)
+
+    def put_vectors(self, model: str, vectors: Mapping[str, FloatArray]) -> None:
+        """See :class:`~clew.storage.base.VectorCache`."""
+        self.records.put_vectors(model, vectors)
+
+    def get_outputs(self, task: str, model: str, keys: Sequence[str]) -> dict[str, str]:
+        """See :class:`~clew.storage.base.BlockCache`."""
+        self.records.use_cached(self.file_id, self.version, keys)
+        return self.records.get_outputs(task, model, keys)
+
+    def put_outputs(self, task: str, model: str, outputs: Mapping[str, str]) -> None:
+        """See :class:`~clew.storage.base.BlockCache`."""
+        self.records.put_outputs(task, model, outputs)
