@@ -112,6 +112,10 @@ def print_changes(path: str, changes: Json) -> None:
     if vision := changes["vision_calls_made"] + changes["vision_calls_saved"]:
         line += f"; vision calls: {changes['vision_calls_saved']} of {vision} saved"
     _errors.print(f"{path}:\n{line}", markup=False, soft_wrap=True)
+    for edit in changes["edits_lost"]:
+        what = edit["text"] or "(disabled)"
+        line = f"  edit lost, its passage is gone: {' > '.join(edit['section_titles'])}: {what}"
+        _errors.print(line, style="yellow", markup=False, soft_wrap=True)
 
 
 def print_parsed(path: Path, embedder: Embedder, settings: IndexingSettings, *, as_json: bool) -> bool:
