@@ -289,6 +289,119 @@ describe("search debug", () => {
   });
 });
 
+describe("looking after documents", () => {
+  const FIRST = "# Rivers\n\n## The Danube\n\nThe Danube is 2,850 kilometres long.\n\n## The Rhine\n\nThe Rhine is 1,233 kilometres long.\n";
+  let kbId: string;
+  const api = async (method: string, path: string, body?: object) => {
+    const headers = { "Content-Type": "application/json" };
+    const response = await fetch(`${server.url}/api/v1${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+    return response.status === 204 ? null : response.json();
+  };
+  const row = () => page.getByRole("listitem").filter({ hasText: "rivers.md" });
+  const choose = async (action: string) => {
+    await page.getByRole("button", { name: "Actions for rivers.md" }).click();
+    await page.getByRole("menuitem", { name: action }).click();
+  };
+
+  beforeAll(async () => {
+    kbId = ((await api("POST", "/kbs", { name: "Notes" })) as { kb_id: string }).kb_id;
+    await page.goto(`${server.url}/kbs/${kbId}`);
+    await page.locator("input[type=file]").first().setInputFiles([textFile("rivers.md", FIRST)]);
+    await row().getByText("Ready").waitFor();
+  });
+
+  afterAll(() => api("DELETE", `/kbs/${kbId}`));
+
+  it("a new version of a document tells what it changed", async () => {
+    await page.getByRole("link", { name: "rivers.md" }).click();
+    const next = textFile("rivers.md", FIRST.replace("2,850", "2,857"));
+    await page.getByLabel("Upload a new version: rivers.md").setInputFiles(next);
+    const report = page.getByText("What the last update changed").locator("xpath=..");
+    await report.getByText("1 changed").waitFor();
+    expect(await report.innerText()).toMatch(/4 pieces as before/);
+    await page.getByText("2,857").first().waitFor();
+    expect(await seriousIssues(page)).toEqual([]);
+  });
+
+  it("a passage is edited, and hidden from search", async () => {
+    const passage = page.locator("article[data-chunk]").filter({ hasText: "Rhine" }).last();
+    await passage.getByRole("button", { name: "Edit" }).click();
+    await passage.getByRole("textbox", { name: "Edit" }).fill("The Rhine is 1,230 kilometres long, as measured anew.");
+    await passage.getByRole("button", { name: "Save" }).click();
+    await page.getByText("as measured anew").first().waitFor();
+    await passage.getByText("edited", { exact: true }).waitFor();
+    await passage.getByRole("button", { name: "Hide from search" }).click();
+    await passage.getByText("hidden", { exact: true }).waitFor();
+    const found = (await api("POST", "/search", { question: "How long is the Rhine?", kbs: [kbId] })) as { hits: { text: string }[] };
+    expect(found.hits.map(({ text }) => text).join()).not.toContain("measured anew");
+  });
+
+  it("what is known about a document is corrected", async () => {
+    await page.getByRole("button", { name: "Correct" }).click();
+    await page.getByLabel("Company").fill("River Works");
+    await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+    await page.getByText("Company: River Works").waitFor();
+  });
+
+  it("a document is hidden, shown again, and its deletion taken back", async () => {
+    await page.getByRole("link", { name: "Notes" }).click();
+    await row().getByText("River Works").waitFor();
+    await choose("Hide from every search");
+    await row().getByText("Hidden").waitFor();
+    await choose("Search it again");
+    await row().getByText("Ready").waitFor();
+    await choose("Delete document");
+    await row().waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Undo" }).click();
+    await row().waitFor();
+    await choose("Delete document");
+    await row().waitFor({ state: "detached" });
+    await page.goto(`${server.url}/kbs`);
+    await expect.poll(() => api("GET", `/kbs/${kbId}/files`), { timeout: 20_000 }).toMatchObject({ total: 0 });
+  });
+
+  it("a knowledge base has settings of its own, with their meaning", async () => {
+    await page.goto(`${server.url}/kbs/${kbId}/settings`);
+    await page.getByRole("button", { name: /^Rounds/ }).click();
+    await page.getByText("Most look-ups for one question.").waitFor();
+    await page.getByRole("spinbutton", { name: "recursion.max_rounds" }).fill("4");
+    expect(await seriousIssues(page)).toEqual([]);
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved.", { exact: true }).waitFor();
+    expect(await api("GET", `/kbs/${kbId}`)).toMatchObject({ settings: { recursion: { max_rounds: 4 } } });
+  });
+
+  it("files are attached to a conversation, and say how they are read", async () => {
+    await page.goto(`${server.url}/chat`);
+    await page.getByLabel("Attach files to this conversation").last().waitFor();
+    const files = [textFile("offer.txt", "The offer is for 12 machines at 4,200 euro each."), textFile("broken.pdf", "%PDF-1.7 nothing")];
+    await page.locator("input[type=file]").setInputFiles(files);
+    const list = page.getByRole("list", { name: "Attached files" });
+    await list.getByText("read whole").waitFor();
+    await list.getByText(/cannot be read: broken\.pdf/).waitFor();
+    await page.getByPlaceholder("Ask about your documents").fill("How many machines is this offer for?");
+    await page.keyboard.press("Enter");
+    const answer = page.getByRole("article", { name: "Answer" });
+    await answer.getByText("12 machines").first().waitFor();
+    await answer.getByText(/broken\.pdf/).first().waitFor();
+  });
+
+  it("an answer takes feedback, and the conversation is exported", async () => {
+    const good = page.getByRole("button", { name: "Good answer" });
+    await good.click();
+    await page.locator('button[aria-label="Good answer"][aria-pressed="true"]').waitFor();
+    await page.reload();
+    await page.locator('button[aria-label="Good answer"][aria-pressed="true"]').waitFor();
+    const first = page.getByRole("region", { name: "Conversations" }).getByRole("listitem").first();
+    await first.hover();
+    await first.getByRole("button", { name: /^Actions for/ }).click();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Export as Markdown" }).click()]);
+    expect(readFileSync(await download.path(), "utf8")).toContain("12 machines");
+    await fetch(`${server.url}/api/v1/conversations/${page.url().split("/").at(-1)}`, { method: "DELETE" });
+    await page.goto(`${server.url}/chat`);
+  });
+});
+
 describe("settings and evaluation", () => {
   it("a model is tried and says why it does not work; its key is never shown again", async () => {
     await page.getByRole("navigation").getByRole("link", { name: "Settings" }).click();

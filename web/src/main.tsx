@@ -1,8 +1,6 @@
 import { XProvider } from "@ant-design/x";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { App as AntApp } from "antd";
-import enUS from "antd/locale/en_US";
-import zhCN from "antd/locale/zh_CN";
 import { StrictMode, lazy, useMemo } from "react";
 import { createRoot } from "react-dom/client";
 import { Navigate, RouterProvider, createBrowserRouter } from "react-router";
@@ -12,11 +10,12 @@ import { Shell } from "./app/Shell";
 import "./app/app.css";
 import { PreferencesProvider, usePreferences } from "./app/preferences";
 import { themeFor } from "./app/theme";
-import { firstLanguage, startTexts } from "./i18n";
+import { antdLocale, firstLanguage, startTexts } from "./i18n";
 
 const ChatPage = lazy(() => import("./chat/ChatPage"));
 const KbListPage = lazy(() => import("./kbs/KbListPage"));
 const KbPage = lazy(() => import("./kbs/KbPage"));
+const KbSettingsPage = lazy(() => import("./kbs/KbSettingsPage"));
 const DebugPage = lazy(() => import("./debug/DebugPage"));
 const SettingsPage = lazy(() => import("./settings/SettingsPage"));
 const EvaluationPage = lazy(() => import("./evaluation/EvaluationPage"));
@@ -30,6 +29,7 @@ const router = createBrowserRouter([
       { path: "chat/:conversationId?", element: <ChatPage /> },
       { path: "kbs", element: <KbListPage /> },
       { path: "kbs/:kbId", element: <KbPage /> },
+      { path: "kbs/:kbId/settings", element: <KbSettingsPage /> },
       { path: "kbs/:kbId/files/:fileId", element: <FilePage /> },
       { path: "files/:fileId", element: <FilePage /> },
       { path: "debug", element: <DebugPage /> },
@@ -44,7 +44,7 @@ function Root() {
   const { dark, language } = usePreferences();
   const theme = useMemo(() => themeFor(dark), [dark]);
   return (
-    <XProvider theme={theme} locale={language === "zh" ? zhCN : enUS}>
+    <XProvider theme={theme} locale={antdLocale(language)}>
       <AntApp style={{ height: "100%" }}>
         <RouterProvider router={router} />
       </AntApp>

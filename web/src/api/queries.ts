@@ -117,6 +117,22 @@ export const conversationQuery = (conversationId: string) =>
       ),
   });
 
+export const attachmentsQuery = (conversationId: string) =>
+  queryOptions({
+    queryKey: ["attachments", conversationId],
+    queryFn: ({ signal }) =>
+      dataOf(
+        api.GET("/api/v1/conversations/{conversation_id}/attachments", {
+          params: { path: { conversation_id: conversationId } },
+          signal,
+        }),
+      ),
+    refetchInterval: (query) =>
+      query.state.data?.files.some((file) => file.status === "processing" || (file.tier === "index" && !file.embedded && file.status === "ready"))
+        ? 1_000
+        : false,
+  });
+
 export const messagesQuery = (conversationId: string) =>
   queryOptions({
     queryKey: ["messages", conversationId],

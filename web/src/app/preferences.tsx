@@ -42,8 +42,7 @@ export function PreferencesProvider({ children }: { children: ReactNode }) {
     () => ({
       language,
       setLanguage: (next: Language) => {
-        setLanguage(next);
-        void changeLanguage(next);
+        void changeLanguage(next).then(() => setLanguage(next));
       },
       themeChoice,
       setThemeChoice: (next: ThemeChoice) => {

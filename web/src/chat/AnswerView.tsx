@@ -1,8 +1,9 @@
-import { CheckOutlined, CopyOutlined, ExclamationCircleOutlined } from "@ant-design/icons";
-import { Button, Tooltip } from "antd";
-import { useMemo, useState } from "react";
+import { ExclamationCircleOutlined } from "@ant-design/icons";
+import { Button } from "antd";
+import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import type { Citation } from "../api/client";
+import type { Citation, Message } from "../api/client";
+import { AnswerActions } from "./AnswerActions";
 import { Markdown } from "./Markdown";
 import { TracePanel } from "./Trace";
 import styles from "./chat.module.css";
@@ -16,6 +17,8 @@ export interface AnswerViewProps {
   /** Where the trace is shown in full, once it is stored. */
   debugLink?: string | null;
   notice: string | null;
+  /** The stored message, once there is one. */
+  message?: Message;
   /** What is happening, while it happens. */
   activity: string | null;
   streaming: boolean;
@@ -59,7 +62,7 @@ export function AnswerView(props: AnswerViewProps) {
       {!streaming && text && (
         <>
           <SourceList text={text} citations={citations} onOpen={onOpen} />
-          <CopyButton text={text} />
+          <AnswerActions text={text} message={props.message ?? null} onAskAgain={onAskAgain} />
         </>
       )}
     </article>
@@ -89,27 +92,5 @@ function SourceList({ text, citations, onOpen }: Pick<AnswerViewProps, "text" | 
         </li>
       ))}
     </ul>
-  );
-}
-
-function CopyButton({ text }: { text: string }) {
-  const { t } = useTranslation();
-  const [copied, setCopied] = useState(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(text);
-    setCopied(true);
-    setTimeout(() => setCopied(false), 2000);
-  };
-  return (
-    <Tooltip title={copied ? t("chat.copied") : t("chat.copy")}>
-      <Button
-        className={styles.copy}
-        type="text"
-        size="small"
-        icon={copied ? <CheckOutlined /> : <CopyOutlined />}
-        aria-label={copied ? t("chat.copied") : t("chat.copy")}
-        onClick={() => void copy()}
-      />
-    </Tooltip>
   );
 }

@@ -14,6 +14,7 @@ import { type LiveAnswer, isOver } from "./answer";
 import styles from "./chat.module.css";
 import { viewOfLive, viewOfTrace } from "./traceView";
 import { useAnswer } from "./useAnswer";
+import { useAttachments } from "./useAttachments";
 import { useStickToBottom } from "./useStickToBottom";
 
 const DocumentPanel = lazy(() => import("../documents/DocumentPanel"));
@@ -23,21 +24,21 @@ export default function ChatPage() {
   const navigate = useNavigate();
   // The conversation whose answer this page follows: another address than this leaves the answer.
   const followed = useRef(conversationId);
-  const { live, ask, watch, stop, leave } = useAnswer(
-    useCallback(
-      (id: string) => {
-        if (followed.current === id) return;
-        followed.current = id;
-        void navigate(`/chat/${id}`, { replace: true });
-      },
-      [navigate],
-    ),
+  const onConversation = useCallback(
+    (id: string) => {
+      if (followed.current === id) return;
+      followed.current = id;
+      void navigate(`/chat/${id}`, { replace: true });
+    },
+    [navigate],
   );
+  const { live, ask, watch, stop, leave } = useAnswer(onConversation);
   const kbs = useQuery(kbsQuery);
   const messages = useQuery({ ...messagesQuery(conversationId ?? ""), enabled: conversationId !== null });
   const [opened, setOpened] = useState<Citation | null>(null);
   const [kbIds, setKbIds] = useScope(conversationId, kbs.data);
   const [mode, setMode] = useState<RetrievalMode>("auto");
+  const attachments = useAttachments(conversationId, kbIds, onConversation);
   const open = useCallback((citation: Citation) => setOpened({ ...citation }), []);
 
   useEffect(() => {
@@ -59,12 +60,19 @@ export default function ChatPage() {
 
   const stored = (messages.data ?? []).filter((message) => message.message_id !== live?.messageId);
   const asked = live?.question != null && !messages.data?.some((message) => message.message_id === live.messageId);
-  const empty = conversationId === null && live === null;
+  const empty = live === null && (conversationId === null || messages.data?.length === 0);
 
   if (messages.error) return <Failure error={messages.error} onRetry={() => void messages.refetch()} />;
   return (
     <div className={styles.page} data-split={opened !== null}>
-      <section className={styles.chat}>
+      <section
+        className={styles.chat}
+        onDragOver={(event) => event.preventDefault()}
+        onDrop={(event) => {
+          event.preventDefault();
+          attachments.attach(event.dataTransfer.files);
+        }}
+      >
         {empty ? (
           <Welcome kbs={kbs.data} />
         ) : (
@@ -83,6 +91,7 @@ export default function ChatPage() {
           onKbIds={setKbIds}
           mode={mode}
           onMode={setMode}
+          attachments={attachments}
           running={live !== null && !isOver(live)}
           onAsk={onAsk}
           onStop={stop}
@@ -182,6 +191,7 @@ function StoredMessage({ message, all, onOpen, onAsk }: StoredProps) {
       text={content}
       citations={usage.citations}
       trace={trace}
+      message={message}
       debugLink={trace && `/debug?conversation=${message.conversation_id}&message=${message.message_id}`}
       notice={usage.notice ?? null}
       activity={null}

@@ -1,9 +1,12 @@
+import { PaperClipOutlined } from "@ant-design/icons";
 import { Sender } from "@ant-design/x";
-import { Select } from "antd";
-import { useState } from "react";
+import { Button, Select } from "antd";
+import { useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { KnowledgeBase, RetrievalMode } from "../api/client";
+import { AttachmentList } from "./Attachments";
 import styles from "./chat.module.css";
+import type { AttachmentsOf } from "./useAttachments";
 
 export interface ComposerProps {
   kbs: readonly KnowledgeBase[];
@@ -11,16 +14,18 @@ export interface ComposerProps {
   onKbIds: (ids: string[]) => void;
   mode: RetrievalMode;
   onMode: (mode: RetrievalMode) => void;
+  attachments: AttachmentsOf;
   running: boolean;
   onAsk: (question: string) => void;
   onStop: () => void;
 }
 
 /** The question and what it is asked of. */
-export function Composer({ kbs, kbIds, onKbIds, mode, onMode, running, onAsk, onStop }: ComposerProps) {
+export function Composer({ kbs, kbIds, onKbIds, mode, onMode, attachments, running, onAsk, onStop }: ComposerProps) {
   const { t } = useTranslation();
   const [question, setQuestion] = useState("");
-  const ready = question.trim() !== "" && kbIds.length > 0;
+  const picker = useRef<HTMLInputElement>(null);
+  const ready = question.trim() !== "" && (kbIds.length > 0 || attachments.files.length > 0);
   const ask = () => {
     if (!ready || running) return;
     onAsk(question.trim());
@@ -28,11 +33,29 @@ export function Composer({ kbs, kbIds, onKbIds, mode, onMode, running, onAsk, on
   };
   return (
     <div className={styles.composer}>
+      <AttachmentList
+        files={attachments.files}
+        sending={attachments.sending}
+        onRemove={attachments.remove}
+        onForget={attachments.forget}
+      />
+      <input
+        ref={picker}
+        type="file"
+        multiple
+        hidden
+        aria-label={t("chat.attach")}
+        onChange={(event) => {
+          attachments.attach(event.target.files ?? []);
+          event.target.value = "";
+        }}
+      />
       <Sender
         value={question}
         onChange={setQuestion}
         onSubmit={ask}
         onCancel={onStop}
+        onPasteFile={attachments.attach}
         loading={running}
         placeholder={t("chat.placeholder")}
         autoSize={{ minRows: 1, maxRows: 8 }}
@@ -68,6 +91,14 @@ export function Composer({ kbs, kbIds, onKbIds, mode, onMode, running, onAsk, on
                 { value: "single", label: t("chat.modeSingle") },
                 { value: "multi", label: t("chat.modeMulti") },
               ]}
+            />
+            <Button
+              type="text"
+              size="small"
+              icon={<PaperClipOutlined />}
+              aria-label={t("chat.attach")}
+              title={t("chat.attach")}
+              onClick={() => picker.current?.click()}
             />
             <span className={styles.grow} />
             {running ? (

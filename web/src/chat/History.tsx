@@ -60,6 +60,11 @@ function Row({ conversation, onRename }: { conversation: Conversation; onRename:
       okButtonProps: { danger: true },
       onOk: () => remove.mutateAsync().catch(() => undefined),
     });
+  const download = (format: string, text: string) => (
+    <a href={`/api/v1/conversations/${encodeURIComponent(id)}/export?format=${format}`} download>
+      {text}
+    </a>
+  );
   return (
     <li className={styles.row} data-active={active}>
       <Link to={`/chat/${id}`} aria-current={active ? "page" : undefined} title={conversation.title}>
@@ -70,6 +75,8 @@ function Row({ conversation, onRename }: { conversation: Conversation; onRename:
         menu={{
           items: [
             { key: "rename", label: t("history.rename"), onClick: () => onRename(conversation) },
+            { key: "markdown", label: download("markdown", t("history.exportMarkdown")) },
+            { key: "json", label: download("json", t("history.exportJson")) },
             { key: "delete", label: t("app.delete"), danger: true, onClick: askToDelete },
           ],
         }}

@@ -5,6 +5,7 @@ import { useTranslation } from "react-i18next";
 import type { Citation, ClewFile, Passage } from "../api/client";
 import { passagesQuery } from "../api/queries";
 import { Empty, Failure, Loading } from "../app/State";
+import { PassageEdit } from "./PassageEdit";
 import styles from "./documents.module.css";
 import { piecesOf } from "./highlight";
 
@@ -52,6 +53,8 @@ export function Passages({ file, citation, sectionPath }: PassagesProps) {
       {passages.map((passage, index) => (
         <PassageText
           key={passage.parent.chunk_id}
+          file={file}
+          editable={citation === null}
           passage={passage}
           previous={passages[index - 1] ?? null}
           citation={passage === target ? citation : null}
@@ -67,12 +70,15 @@ export function Passages({ file, citation, sectionPath }: PassagesProps) {
 }
 
 interface PassageTextProps {
+  file: ClewFile;
+  /** Beside a chat a passage is only read. */
+  editable: boolean;
   passage: Passage;
   previous: Passage | null;
   citation: Citation | null;
 }
 
-function PassageText({ passage, previous, citation }: PassageTextProps) {
+function PassageText({ file, editable, passage, previous, citation }: PassageTextProps) {
   const { t } = useTranslation();
   const { parent, children } = passage;
   const heading = parent.section_titles.join(" › ");
@@ -82,7 +88,7 @@ function PassageText({ passage, previous, citation }: PassageTextProps) {
     t("document.tokens", { count: parent.tokens }),
   ];
   return (
-    <article className={styles.passage} data-chunk={parent.chunk_id}>
+    <article className={styles.passage} data-chunk={parent.chunk_id} data-hidden={!parent.enabled}>
       {heading !== previous?.parent.section_titles.join(" › ") && heading && <h3>{heading}</h3>}
       <p className={styles.passageText}>
         {piecesOf(parent.text, cited, citation?.quote ?? "").map((piece, index) =>
@@ -96,6 +102,7 @@ function PassageText({ passage, previous, citation }: PassageTextProps) {
           ),
         )}
       </p>
+      {editable && <PassageEdit file={file} parent={parent} />}
       <details className={styles.children}>
         <summary>
           {meta.filter(Boolean).join(" · ")} · {t("document.children", { count: children.length })}

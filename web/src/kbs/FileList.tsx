@@ -1,14 +1,17 @@
-import { DeleteOutlined, SearchOutlined } from "@ant-design/icons";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { App, Button, Input, Pagination, Progress, Segmented } from "antd";
+import { SearchOutlined } from "@ant-design/icons";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Input, Pagination, Progress, Segmented } from "antd";
 import { useDeferredValue, useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
-import { type ClewFile, api } from "../api/client";
+import type { ClewFile } from "../api/client";
 import { FILES_PER_PAGE, type FileStatus, filesQuery, kbsQuery } from "../api/queries";
-import { Empty, Failure, Loading, useErrorText } from "../app/State";
+import { Empty, Failure, Loading } from "../app/State";
+import { factsOf } from "./Facts";
+import { FileActions } from "./FileActions";
 import { bytes } from "./format";
 import styles from "./kbs.module.css";
+import { useDeletions } from "./useDeletions";
 
 export function FileList({ kbId }: { kbId: string }) {
   const { t } = useTranslation();
@@ -16,6 +19,7 @@ export function FileList({ kbId }: { kbId: string }) {
   const [text, setText] = useState("");
   const [status, setStatus] = useState<FileStatus | null>(null);
   const [page, setPage] = useState(1);
+  const { deleted, deleteFile } = useDeletions();
   const files = useQuery(filesQuery(kbId, { page, text: useDeferredValue(text), status }));
   const running = files.data?.items.filter((file) => file.status === "processing").length ?? 0;
   // Whenever a file is done, the counts of its knowledge base have changed.
@@ -25,7 +29,8 @@ export function FileList({ kbId }: { kbId: string }) {
 
   if (files.error) return <Failure error={files.error} onRetry={() => void files.refetch()} />;
   if (files.isPending) return <Loading />;
-  const { items, total } = files.data;
+  const items = files.data.items.filter((file) => !deleted.has(file.file_id));
+  const total = files.data.total - (files.data.items.length - items.length);
   const filtered = text !== "" || status !== null;
   if (total === 0 && !filtered) return <Empty title={t("files.empty")} text={t("files.emptyText")} />;
   return (
@@ -59,7 +64,7 @@ export function FileList({ kbId }: { kbId: string }) {
       {total === 0 && <Empty title={t("files.noMatch")} />}
       <ul className={styles.files}>
         {items.map((file) => (
-          <FileRow key={file.file_id} file={file} />
+          <FileRow key={file.file_id} file={file} onDelete={deleteFile} />
         ))}
       </ul>
       {total > FILES_PER_PAGE && (
@@ -76,35 +81,23 @@ export function FileList({ kbId }: { kbId: string }) {
   );
 }
 
-function FileRow({ file }: { file: ClewFile }) {
+function FileRow({ file, onDelete }: { file: ClewFile; onDelete: (file: ClewFile) => void }) {
   const { t, i18n } = useTranslation();
-  const { modal } = App.useApp();
-  const remove = useDeleteFile(file);
-  const meta = [bytes(file.size, i18n.language), file.pages !== null ? t("files.pages", { count: file.pages }) : ""];
-  const askToDelete = () =>
-    modal.confirm({
-      title: t("files.deleteTitle", { name: file.name }),
-      content: t("files.deleteText"),
-      okText: t("app.delete"),
-      cancelText: t("app.cancel"),
-      okButtonProps: { danger: true },
-      onOk: () => remove.mutateAsync().catch(() => undefined),
-    });
+  const meta = [
+    bytes(file.size, i18n.language),
+    file.pages !== null ? t("files.pages", { count: file.pages }) : "",
+    ...factsOf(file).map(([, value]) => value),
+    file.summary_status === "running" || file.summary_status === "pending" ? t("files.summarising") : "",
+  ];
   return (
-    <li className={styles.file} data-status={file.status}>
+    <li className={styles.file} data-status={file.status} data-hidden={!file.enabled}>
       <div className={styles.fileMain}>
         <Link to={`/kbs/${file.kb_id}/files/${file.file_id}`}>{file.name}</Link>
         <span className="quiet">{meta.filter(Boolean).join(" · ")}</span>
         {file.status === "failed" && <span className={styles.reason}>{file.reason}</span>}
       </div>
       <FileState file={file} />
-      <Button
-        type="text"
-        size="small"
-        icon={<DeleteOutlined />}
-        aria-label={`${t("files.delete")}: ${file.name}`}
-        onClick={askToDelete}
-      />
+      <FileActions file={file} onDelete={onDelete} />
     </li>
   );
 }
@@ -114,7 +107,7 @@ export function FileState({ file }: { file: ClewFile }) {
   if (file.status !== "processing") {
     return (
       <span className={styles.state} data-status={file.status}>
-        {t(`files.status.${file.status}`)}
+        {t(file.status === "completed" && !file.enabled ? "files.hidden" : `files.status.${file.status}`)}
       </span>
     );
   }
@@ -125,18 +118,4 @@ export function FileState({ file }: { file: ClewFile }) {
       <Progress percent={Math.round(file.progress * 100)} size="small" aria-label={`${file.name}: ${stage}`} />
     </span>
   );
-}
-
-export function useDeleteFile(file: Pick<ClewFile, "file_id" | "kb_id">) {
-  const { message } = App.useApp();
-  const errorText = useErrorText();
-  const queries = useQueryClient();
-  return useMutation({
-    mutationFn: () => api.DELETE("/api/v1/files/{file_id}", { params: { path: { file_id: file.file_id } } }),
-    onSuccess: () => {
-      void queries.invalidateQueries({ queryKey: ["files", file.kb_id] });
-      void queries.invalidateQueries({ queryKey: kbsQuery.queryKey });
-    },
-    onError: (error) => message.error(errorText(error)),
-  });
 }

@@ -1,15 +1,19 @@
-import { ArrowLeftOutlined, DeleteOutlined, DownloadOutlined } from "@ant-design/icons";
+import { ArrowLeftOutlined, DownloadOutlined } from "@ant-design/icons";
 import { useQuery } from "@tanstack/react-query";
-import { App, Button } from "antd";
+import { Button } from "antd";
 import { useTranslation } from "react-i18next";
 import { Link, useNavigate, useParams } from "react-router";
 import type { ClewFile } from "../api/client";
 import { fileQuery, kbQuery } from "../api/queries";
 import { Failure, Loading } from "../app/State";
 import { DocumentView } from "../documents/DocumentView";
-import { FileState, useDeleteFile } from "./FileList";
+import { Changes } from "./Changes";
+import { Facts } from "./Facts";
+import { FileActions } from "./FileActions";
+import { FileState } from "./FileList";
 import { bytes } from "./format";
 import styles from "./kbs.module.css";
+import { useDeletions } from "./useDeletions";
 
 export default function FilePage() {
   const { t } = useTranslation();
@@ -33,35 +37,31 @@ export default function FilePage() {
 
 function Head({ file }: { file: ClewFile }) {
   const { t, i18n } = useTranslation();
-  const { modal } = App.useApp();
   const navigate = useNavigate();
-  const remove = useDeleteFile(file);
+  const { deleteFile } = useDeletions();
   const meta = [bytes(file.size, i18n.language), file.pages !== null ? t("files.pages", { count: file.pages }) : ""];
-  const askToDelete = () =>
-    modal.confirm({
-      title: t("files.deleteTitle", { name: file.name }),
-      content: t("files.deleteText"),
-      okText: t("app.delete"),
-      cancelText: t("app.cancel"),
-      okButtonProps: { danger: true },
-      onOk: () =>
-        remove
-          .mutateAsync()
-          .then(() => navigate(`/kbs/${file.kb_id}`))
-          .catch(() => undefined),
-    });
   return (
-    <div className={styles.fileHead}>
-      <div className={styles.fileHeadMain}>
-        <h1>{file.name}</h1>
-        <p className="quiet">{meta.filter(Boolean).join(" · ")}</p>
-        {file.status === "failed" && <p className={styles.reason}>{file.reason}</p>}
+    <>
+      <div className={styles.fileHead}>
+        <div className={styles.fileHeadMain}>
+          <h1>{file.name}</h1>
+          <p className="quiet">{meta.filter(Boolean).join(" · ")}</p>
+          {file.status === "failed" && <p className={styles.reason}>{file.reason}</p>}
+        </div>
+        <FileState file={file} />
+        <a href={`/api/v1/files/${encodeURIComponent(file.file_id)}/original`} download={file.name} aria-label={t("document.download")}>
+          <Button type="text" icon={<DownloadOutlined />} tabIndex={-1} aria-hidden title={t("document.download")} />
+        </a>
+        <FileActions
+          file={file}
+          onDelete={(deleted) => {
+            deleteFile(deleted);
+            void navigate(`/kbs/${file.kb_id}`);
+          }}
+        />
       </div>
-      <FileState file={file} />
-      <a href={`/api/v1/files/${encodeURIComponent(file.file_id)}/original`} download={file.name} aria-label={t("document.download")}>
-        <Button type="text" icon={<DownloadOutlined />} tabIndex={-1} aria-hidden title={t("document.download")} />
-      </a>
-      <Button type="text" icon={<DeleteOutlined />} aria-label={t("files.delete")} title={t("files.delete")} onClick={askToDelete} />
-    </div>
+      {file.version > 0 && <Facts file={file} />}
+      {file.changes && file.status === "completed" && <Changes changes={file.changes} />}
+    </>
   );
 }

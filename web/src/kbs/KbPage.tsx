@@ -1,4 +1,4 @@
-import { ArrowLeftOutlined, DeleteOutlined, MessageOutlined } from "@ant-design/icons";
+import { ArrowLeftOutlined, DeleteOutlined, MessageOutlined, SettingOutlined } from "@ant-design/icons";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { App, Button } from "antd";
 import { useTranslation } from "react-i18next";
@@ -7,6 +7,7 @@ import { type KnowledgeBase, api } from "../api/client";
 import { kbQuery } from "../api/queries";
 import { Failure, Loading, useErrorText } from "../app/State";
 import { FileList } from "./FileList";
+import { Summaries } from "./Summaries";
 import { UploadArea } from "./UploadArea";
 
 export default function KbPage() {
@@ -70,6 +71,10 @@ function Head({ kb }: { kb: KnowledgeBase }) {
         >
           {t("kbs.ask")}
         </Button>
+        <Summaries kb={kb} />
+        <Link to={`/kbs/${kb.kb_id}/settings`} aria-label={t("kbs.settings")}>
+          <Button type="text" icon={<SettingOutlined />} tabIndex={-1} aria-hidden title={t("kbs.settings")} />
+        </Link>
         <Button type="text" icon={<DeleteOutlined />} aria-label={t("kbs.delete")} title={t("kbs.delete")} onClick={askToDelete} />
       </div>
     </header>
