@@ -92,7 +92,7 @@ _HISTORY_MESSAGES = 8
 
 ModelProgress = Callable[[float, str], None]
 KindChoice = Literal["auto", "fact", "summary"]
-ModelPart = Literal["embedder", "chat", "enrichment", "reranker"]
+ModelPart = Literal["embedder", "chat", "enrichment", "vision", "reranker"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -829,8 +829,11 @@ class Clew:
             self.saved_models = load_settings(self.data, self._overrides).models
             now = self.saved_models.model_copy(update={"embedder": self.settings.models.embedder})
             self.settings = self.settings.model_copy(update={"models": now})
-            for name in ("chat", "enrichment", "reranker", "retriever", "answerer"):
+            for name in ("chat", "enrichment", "reranker", "vision", "retriever", "answerer"):
                 self.__dict__.pop(name, None)
+            # Ingestion keeps its flows for as long as it runs; the next file is read with the new models.
+            self.pipeline.vision = self.vision
+            self.summariser.chat = self.enrichment
 
     def try_model(self, part: ModelPart, changes: Mapping[str, Any]) -> Check:
         """Whether one of the models would work with other settings; nothing is saved. Raises SettingsError."""
@@ -842,6 +845,8 @@ class Clew:
                 return _checked(part, lambda: _probe_embedder(embedder))
             case "reranker":
                 return _checked(part, lambda: _probe_reranker(make_reranker(models.reranker)))
+            case "vision":
+                return _checked(part, lambda: _probe_vision(make_vision(models.vision)))
             case "chat":
                 return _checked(part, lambda: _probe_chat(make_chat(models.chat)))
             case "enrichment":
@@ -1047,7 +1052,8 @@ def _probe_chat(chat: ChatModel | None) -> str:
 def _probe_vision(vision: VisionModel | None) -> str:
     from clew.models.vision import probe_vision  # noqa: PLC0415 - see Clew.classifier
 
-    assert vision is not None
+    if vision is None:
+        raise SettingsError("No URL is given; without one there is no vision model.")
     return probe_vision(vision)
 
 

@@ -145,6 +145,7 @@ class VisionSettings(_Section):
     max_calls: int = Field(300, ge=0)
     """Calls for one file; what is in the cache costs none."""
     parallel: int = Field(4, ge=1, le=64)
+    """Calls at the same time."""
     per_minute: int = Field(0, ge=0)
     """Calls a minute, for endpoints that limit them; 0: no limit."""
     patience: float = Field(300.0, ge=0)
@@ -195,6 +196,7 @@ class SummarySettings(_Section):
     """Section summaries and generated questions, made after a file can be searched."""
 
     enabled: bool = True
+    """Make them once a file can be searched."""
     writer: Literal["auto", "extractive"] = "auto"
     """``auto``: the enrichment model where one is configured; ``extractive``: central sentences in any case."""
     section_words: int = Field(100, ge=20, le=1000)
@@ -208,6 +210,7 @@ class SummarySettings(_Section):
     timeout: float = Field(60.0, gt=0)
     """Seconds that one call of the model may take."""
     parallel_calls: int = Field(4, ge=1, le=64)
+    """Calls at the same time."""
 
 
 class RetrievalSettings(_Section):

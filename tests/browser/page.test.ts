@@ -289,25 +289,27 @@ describe("search debug", () => {
   });
 });
 
+async function api(method: string, path: string, body?: object): Promise<unknown> {
+  const headers = { "Content-Type": "application/json" };
+  const response = await fetch(`${server.url}/api/v1${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+  return response.status === 204 ? null : response.json();
+}
+
+const rivers = () => page.getByRole("listitem").filter({ hasText: "rivers.md" });
+
+async function choose(action: string): Promise<void> {
+  await page.getByRole("button", { name: "Actions for rivers.md" }).click();
+  await page.getByRole("menuitem", { name: action }).click();
+}
+
 describe("looking after documents", () => {
   const FIRST = "# Rivers\n\n## The Danube\n\nThe Danube is 2,850 kilometres long.\n\n## The Rhine\n\nThe Rhine is 1,233 kilometres long.\n";
   let kbId: string;
-  const api = async (method: string, path: string, body?: object) => {
-    const headers = { "Content-Type": "application/json" };
-    const response = await fetch(`${server.url}/api/v1${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
-    return response.status === 204 ? null : response.json();
-  };
-  const row = () => page.getByRole("listitem").filter({ hasText: "rivers.md" });
-  const choose = async (action: string) => {
-    await page.getByRole("button", { name: "Actions for rivers.md" }).click();
-    await page.getByRole("menuitem", { name: action }).click();
-  };
-
   beforeAll(async () => {
     kbId = ((await api("POST", "/kbs", { name: "Notes" })) as { kb_id: string }).kb_id;
     await page.goto(`${server.url}/kbs/${kbId}`);
     await page.locator("input[type=file]").first().setInputFiles([textFile("rivers.md", FIRST)]);
-    await row().getByText("Ready").waitFor();
+    await rivers().getByText("Ready").waitFor();
   });
 
   afterAll(() => api("DELETE", `/kbs/${kbId}`));
@@ -345,17 +347,17 @@ describe("looking after documents", () => {
 
   it("a document is hidden, shown again, and its deletion taken back", async () => {
     await page.getByRole("link", { name: "Notes" }).click();
-    await row().getByText("River Works").waitFor();
+    await rivers().getByText("River Works").waitFor();
     await choose("Hide from every search");
-    await row().getByText("Hidden").waitFor();
+    await rivers().getByText("Hidden").waitFor();
     await choose("Search it again");
-    await row().getByText("Ready").waitFor();
+    await rivers().getByText("Ready").waitFor();
     await choose("Delete document");
-    await row().waitFor({ state: "detached" });
+    await rivers().waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Undo" }).click();
-    await row().waitFor();
+    await rivers().waitFor();
     await choose("Delete document");
-    await row().waitFor({ state: "detached" });
+    await rivers().waitFor({ state: "detached" });
     await page.goto(`${server.url}/kbs`);
     await expect.poll(() => api("GET", `/kbs/${kbId}/files`), { timeout: 20_000 }).toMatchObject({ total: 0 });
   });

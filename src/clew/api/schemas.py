@@ -395,7 +395,7 @@ class ModelsChange(_In):
 
 
 class ModelTrial(_In):
-    part: Literal["embedder", "chat", "enrichment", "reranker"]
+    part: Literal["embedder", "chat", "enrichment", "vision", "reranker"]
     settings: dict[str, Any] = Field({}, description="Laid over what is saved.")
 
 

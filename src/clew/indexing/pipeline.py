@@ -37,9 +37,10 @@ _PARSED, _ENRICHED, _STAGED, _EMBEDDED = 0.12, 0.17, 0.2, 0.95
 _FIRST_PARENTS = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class IndexingPipeline:
-    """Takes one file from its original to an index. Stateless; safe to use from several threads."""
+    """Takes one file from its original to an index. Stateless, but for the vision model, which may be exchanged; safe
+    to use from several threads."""
 
     records: Records
     index: SearchIndex

@@ -32,9 +32,10 @@ class RunOverError(Exception):
     """A newer run has taken over, the file is gone, or Clew is being closed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Summariser:
-    """Summarises published files. Stateless; safe to use from several threads."""
+    """Summarises published files. Stateless, but for the model, which may be exchanged; safe to use from several
+    threads."""
 
     records: Records
     index: SearchIndex

@@ -23,6 +23,7 @@ def test_a_saved_model_answers_at_once_and_its_key_is_never_shown(tmp_path: Path
         view = client.put("/api/v1/settings/models", json={"models": {"chat": chat}})
 
         assert clew.chat is not None
+        assert clew.summariser.chat is clew.chat
         assert view.json()["values"]["models"]["chat"]["url"] == server.url
         assert "sk-hidden" not in view.text + client.get("/api/v1/settings").text
         assert server.chats[-1].headers["authorization"] == "Bearer sk-hidden"

@@ -2052,7 +2052,7 @@ export interface components {
              * Part
              * @enum {string}
              */
-            part: "embedder" | "chat" | "enrichment" | "reranker";
+            part: "embedder" | "chat" | "enrichment" | "vision" | "reranker";
             /**
              * Settings
              * @description Laid over what is saved.

@@ -3,8 +3,6 @@ import type { Texts } from "./en";
 /** Chinese has one plural form; i18next asks for `_other`, `_one` keeps both languages of one shape. */
 export const zh: Texts = {
   app: {
-    tagline: "用自己的文档回答问题，证据就在旁边。",
-    chat: "问答",
     kbs: "知识库",
     debug: "检索调试",
     evaluation: "评测",
@@ -16,7 +14,6 @@ export const zh: Texts = {
     themeLight: "浅色",
     themeDark: "深色",
     themeSystem: "跟随系统",
-    language: "语言",
     skip: "跳到正文",
     unreachable: "无法连接 Clew，正在自动重试；若一直如此，请确认 `clew serve` 正在运行。",
     notFoundTitle: "这里什么也没有",
@@ -65,7 +62,6 @@ export const zh: Texts = {
     modeMulti: "多次检索",
     send: "提问",
     stop: "停止",
-    you: "您",
     answer: "回答",
     thinking: "正在理解问题",
     retrieving: "正在查找证据",
@@ -74,7 +70,6 @@ export const zh: Texts = {
     reconnecting: "连接已断开，正在重试……",
     lost: "连接已断开",
     lostText: "服务器仍在继续回答，重新打开此对话即可查看。",
-    notice: "请注意",
     sources: "来源",
     copy: "复制",
     copied: "已复制",
@@ -233,7 +228,6 @@ export const zh: Texts = {
     },
   },
   settings: {
-    title: "设置",
     models: "模型",
     intro: "没有这些模型 Clew 也能工作；每配置一个，回答都会更好。此处保存的内容写入 clew.toml。",
     restart: "已保存的嵌入模型将在服务器下次启动后使用。",
@@ -246,16 +240,18 @@ export const zh: Texts = {
     keySet: "已设置密钥；输入新的可替换",
     keyNone: "无",
     fixed: "由环境变量设置，不能在此修改。",
-    part: { chat: "语言模型", enrichment: "小型语言模型", reranker: "重排模型", embedder: "嵌入模型" },
+    part: { chat: "语言模型", enrichment: "小型语言模型", vision: "视觉模型", reranker: "重排模型", embedder: "嵌入模型" },
     about: {
       chat: "撰写回答。任何 OpenAI 兼容接口均可。",
       enrichment: "改写追问、做判定、规划检索并生成摘要。未单独设置地址时，由语言模型完成。",
+      vision: "描述文档中的图片、图表和表格，使其可被检索。",
       reranker: "同时阅读问题与段落，把最好的段落排在最前。",
       embedder: "把文本变成向量。知识库始终使用建立时的嵌入模型。",
     },
     cost: {
       chat: "回答只是摘录：给出最贴切的句子及引用，但不会归纳、计算或用文字比较。",
       enrichment: "追问只按规则补全，不确定的问题不经它判定，多次检索只沿证据中的名称进行，摘要由最核心的句子组成，也不会检索假设答案。",
+      vision: "只在图片和图表中的内容无法检索；扫描页面仍会识别文字。",
       reranker: "段落保持词语与向量融合后的顺序；相似段落很多时，最好的可能不在最前。",
     },
     field: {
@@ -354,7 +350,6 @@ export const zh: Texts = {
     waiting: "等待中",
     uploading: "上传中",
     known: "该文件已存在。",
-    cancelled: "已取消",
     search: "按名称搜索",
     all: "全部",
     empty: "还没有文档",
@@ -408,8 +403,6 @@ export const zh: Texts = {
       type: "类型",
     },
     delete: "删除文档",
-    open: "打开 {{name}}",
-    back: "返回 {{name}}",
     total_one: "共 {{count}} 份文档",
     total_other: "共 {{count}} 份文档",
   },

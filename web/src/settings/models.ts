@@ -2,7 +2,7 @@
 import { type Values, valueAt } from "./schema";
 
 export interface Part {
-  name: "chat" | "enrichment" | "reranker" | "embedder";
+  name: "chat" | "enrichment" | "vision" | "reranker" | "embedder";
   /** Shown at once, in this order, where `kind` asks for them. */
   first: (kind: string) => readonly string[];
 }
@@ -10,6 +10,7 @@ export interface Part {
 export const PARTS: readonly Part[] = [
   { name: "chat", first: () => ["url", "model", "api_key"] },
   { name: "enrichment", first: () => ["url", "model", "api_key"] },
+  { name: "vision", first: () => ["url", "model", "api_key"] },
   {
     name: "reranker",
     first: (kind) => ["kind", ...(kind === "http" ? ["url", "model", "api_key", "dialect"] : kind === "onnx" ? ["path"] : [])],
@@ -21,13 +22,15 @@ export const PARTS: readonly Part[] = [
 ];
 
 /** What of an answer is worse without the model: a key of `settings.cost`; null where nothing is missing. */
-export function missing(part: Part["name"], values: Values): "chat" | "enrichment" | "reranker" | null {
+export function missing(part: Part["name"], values: Values): "chat" | "enrichment" | "vision" | "reranker" | null {
   const at = (path: string) => valueAt(values, `models.${path}`);
   switch (part) {
     case "chat":
       return at("chat.url") ? null : "chat";
     case "enrichment":
       return at("enrichment.url") || at("chat.url") ? null : "enrichment";
+    case "vision":
+      return at("vision.url") ? null : "vision";
     case "reranker":
       return at("reranker.kind") === "none" ? "reranker" : null;
     case "embedder":
