@@ -20,6 +20,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from clew.app import Clew
 from clew.evaluation.corpus import parsed_corpus
 from clew.evaluation.datasets import LabelledQuestion, Passage, read_corpus, read_queries
@@ -27,6 +30,8 @@ from clew.evaluation.fusion_fit import JudgedRoutes, fit_fusion
 from clew.evaluation.measures import group_ranks, ndcg_at, recall_at
 from clew.evaluation.support import Groups, supporting_parents
 from clew.types import ParentChunk, Representation
+
+Floats = NDArray[np.float64]
 
 NONE = dict.fromkeys((each.value for each in Representation), False)
 
@@ -39,6 +44,7 @@ def changed(**retrieval: Any) -> Mapping[str, Any]:
     return only("bm25", "l2") | {"retrieval": retrieval}
 
 
+BASE = "bm25 + l2"
 NO_MMR = {"mmr_threshold": 1.0, "mmr_relevance": 1.0}
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "bm25": only("bm25"),
@@ -108,11 +114,16 @@ def measured(
     judged = [(question, groups) for question, groups in judged if groups]
     judged = [judged[i * len(judged) // min(limit, len(judged))] for i in range(min(limit, len(judged)))]
     print(f"\n{kb}: {dict(file.counts)}, {len(judged)} questions")
-    print("| variant | R@5 | nDCG@10 | ms |\n| --- | --- | --- | --- |")
+    print(f"| variant | R@5 | nDCG@10 | nDCG@10 above {BASE} | ms |\n| --- | --- | --- | --- | --- |")
     rows = {}
-    for variant in variants:
-        rows[variant] = row = asked(clew, kb, judged, VARIANTS[variant], parent_of)
-        print(f"| {variant} | {row['recall@5']:.1f} | {row['ndcg@10']:.1f} | {row['ms']:.0f} |", flush=True)
+    base = None
+    for variant in sorted(variants, key=lambda each: each != BASE):
+        rows[variant], gains = asked(clew, kb, judged, VARIANTS[variant], parent_of)
+        base = gains if variant == BASE else base
+        print(
+            f"| {variant} | {_row(rows[variant], None if variant == BASE or base is None else gains - base)} |",
+            flush=True,
+        )
     routes = [JudgedRoutes(clew.routes(q.question, kbs=[kb], overlay=changed()).routes[0][1], g) for q, g in judged]
     fit = fit_fusion(routes)
     weights = ", ".join(f"{route} {weight:g}" for route, weight in fit.weights.items())
@@ -130,7 +141,8 @@ def asked(
     judged: Sequence[tuple[LabelledQuestion, Groups]],
     overlay: Mapping[str, Any],
     parent_of: Mapping[str, str],
-) -> dict[str, float]:
+) -> tuple[dict[str, float], Floats]:
+    """The measures, and nDCG@10 of each question."""
     recalls, gains, times = [], [], []
     for question, groups in judged:
         start = time.process_time()
@@ -139,11 +151,21 @@ def asked(
         ranks = group_ranks([parent_of[hit.chunk_id] for hit in result.hits], groups)
         recalls.append(recall_at(ranks, 5))
         gains.append(ndcg_at(ranks, 10))
-    return {
+    row = {
         "recall@5": 100 * statistics.fmean(recalls),
         "ndcg@10": 100 * statistics.fmean(gains),
         "ms": statistics.median(times),
     }
+    return row, np.array(gains)
+
+
+def _row(row: Mapping[str, float], above: Floats | None) -> str:
+    gain = ""
+    if above is not None:
+        picks = np.random.default_rng(0).integers(0, len(above), (2000, len(above)))
+        low, high = np.quantile(above[picks].mean(axis=1), [0.025, 0.975])
+        gain = f"{100 * above.mean():+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
+    return f"{row['recall@5']:.1f} | {row['ndcg@10']:.1f} | {gain} | {row['ms']:.0f}"
 
 
 if __name__ == "__main__":

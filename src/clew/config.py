@@ -228,7 +228,8 @@ class RetrievalSettings(_Section):
     mmr_top_k: int = Field(20, ge=1, le=200)
     """Passages that go on to the reranker."""
     mmr_threshold: float = Field(0.92, ge=0, le=1)
-    """Cosine above which a passage repeats a better one, if it brings no new number; 1 keeps all."""
+    """Cosine above which a passage repeats a better one, if it shares most of its text and brings no new number; 1
+    keeps all."""
     mmr_relevance: float = Field(0.7, ge=0, le=1)
     """Weight of relevance against novelty where more passages are left than go on."""
     rerank: bool = True

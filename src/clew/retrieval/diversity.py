@@ -11,13 +11,16 @@ import numpy as np
 from clew.trace import StageTrace
 from clew.types import Candidate, FloatArray
 
+# Cosines of many encoders lie so close together that they alone cannot tell the same text from the same topic
+# (docs/retrieval.md): so much of a passage's character triples must stand in the other one, too.
+_SAME_TEXT = 0.8
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class DiversityLimits:
-    """``places`` that go on at most; above ``threshold`` (a cosine) two passages are near-duplicates; ``relevance`` is
-    the weight of the score against the similarity to what was chosen before, in [0, 1]."""
+    """``places`` that go on at most; above ``threshold`` (a cosine) two passages may be near-duplicates; ``relevance``
+    is the weight of the score against the similarity to what was chosen before, in [0, 1]."""
 
     places: int
     threshold: float
@@ -33,9 +36,9 @@ def diversify(
     """The candidates that go on, in the order given.
 
     Maximal marginal relevance after Carbonell and Goldstein, SIGIR 1998, decides which go on; the given order decides
-    where they stand. A near-duplicate of a better candidate is dropped, unless it brings a number that the other has
-    not: two years' reports differ in nothing else. ``vectors`` (length 1) and ``texts`` are by chunk id; a candidate
-    without a vector is like no other. The best of each round always goes on.
+    where they stand. A near-duplicate of a better candidate (its vector and most of its text) is dropped, unless it
+    brings a number that the other has not: two years' reports differ in nothing else. ``vectors`` (length 1) and
+    ``texts`` are by chunk id; a candidate without a vector is like no other. The best of each round always goes on.
     """
     trace = StageTrace("mmr", candidates_in=len(candidates))
     kept_rounds = _best_of_rounds(candidates)
@@ -49,6 +52,25 @@ def diversify(
     trace.candidates_out = len(kept)
     trace.ranking = [{"chunk_id": c.chunk_id, "score": c.score, "similarity": chosen[c.chunk_id]} for c in kept]
     return kept, trace
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """What a passage says: its character triples and its numbers."""
+
+    triples: frozenset[str]
+    numbers: frozenset[str]
+
+    @staticmethod
+    def of(text: str) -> _Text:
+        plain = "".join(text.split())
+        return _Text(frozenset(plain[i : i + 3] for i in range(len(plain) - 2)), frozenset(_NUMBER.findall(text)))
+
+    def is_said_by(self, other: _Text) -> bool:
+        """Whether the other passage holds most of this one, and all its numbers."""
+        if not self.numbers <= other.numbers:
+            return False
+        return len(self.triples & other.triples) >= _SAME_TEXT * len(self.triples)
 
 
 def _best_of_rounds(candidates: Sequence[Candidate]) -> set[str]:
@@ -67,8 +89,9 @@ def _without_duplicates(
     trace: StageTrace,
 ) -> list[Candidate]:
     kept: list[Candidate] = []
-    numbers = {candidate.chunk_id: set(_NUMBER.findall(texts.get(candidate.chunk_id, ""))) for candidate in candidates}
+    seen = {candidate.chunk_id: _Text.of(texts.get(candidate.chunk_id, "")) for candidate in candidates}
     for candidate in candidates:
+        own = seen[candidate.chunk_id]
         twin = None
         if candidate.chunk_id in vectors and candidate.chunk_id not in protected:
             twin = next(
@@ -77,7 +100,7 @@ def _without_duplicates(
                     for other in kept
                     if other.chunk_id in vectors
                     and float(vectors[other.chunk_id] @ vectors[candidate.chunk_id]) > threshold
-                    and numbers[candidate.chunk_id] <= numbers[other.chunk_id]
+                    and own.is_said_by(seen[other.chunk_id])
                 ),
                 None,
             )

@@ -28,6 +28,16 @@ def test_a_near_duplicate_of_a_better_passage_is_dropped_and_the_reason_says_of_
     assert trace.ranking[1]["similarity"] == pytest.approx(0.0)
 
 
+def test_close_vectors_alone_are_no_duplicates() -> None:
+    candidates = [found("a", 0.9), found("b", 0.8)]
+    vectors = dict.fromkeys("ab", unit(1, 0))
+    limits = DiversityLimits(20, 0.92, 0.7)
+    texts = {"a": "The board met and approved the accounts.", "b": "Sales in the north fell behind those in the south."}
+    assert ids(diversify(candidates, vectors, texts, limits)[0]) == ["a", "b"]
+    texts["b"] = "The board met, and approved the accounts."
+    assert ids(diversify(candidates, vectors, texts, limits)[0]) == ["a"]
+
+
 def test_another_years_figures_are_no_duplicate() -> None:
     candidates = [found("a", 0.9), found("b", 0.8), found("c", 0.7)]
     texts = {"a": "Revenue of 2019 was 1,200.", "b": "Revenue of 2020 was 1,350.", "c": "Revenue of 2019"}
