@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from clew.answering.answer import Answerer
+from clew.answering.conversation_files import ConversationFiles
 from clew.answering.runs import AnswerRuns, stored_events
 from clew.answering.small_talk import small_talk
 from clew.config import (
@@ -32,8 +33,7 @@ from clew.config import (
 )
 from clew.errors import ClewError, ConflictError, InputError, NotFoundError, SettingsError, StorageError
 from clew.indexing.arrivals import Arrivals
-from clew.indexing.attaching import index_again
-from clew.indexing.attachments import Attachments, attached_kb_id, is_attached
+from clew.indexing.attachments import Attachments, is_attached
 from clew.indexing.file_facts import corrected_facts
 from clew.indexing.pipeline import IndexingPipeline
 from clew.indexing.reconciling import Finding, Reconciler
@@ -41,8 +41,7 @@ from clew.indexing.summariser import Summariser
 from clew.models.base import ChatMessage, ChatModel, ComplexityClassifier, Embedder, Reranker, VisionModel
 from clew.models.complexity_head import ComplexityHead
 from clew.models.local import embedded_embedder, onnx_embedder
-from clew.retrieval.attached_question import with_attachments
-from clew.retrieval.attachments import SignalPackage, signal_package
+from clew.retrieval.attachments import SignalPackage
 from clew.retrieval.bridge_planner import BridgePlanner
 from clew.retrieval.complexity.cascade import decide
 from clew.retrieval.complexity.features import FEATURES_VERSION
@@ -573,7 +572,9 @@ class Clew:
         """Ranking, evidence and trace, no answer. The first KB named gives settings; ``overlay`` changes them for
         this question only (to compare settings). The attachments of ``conversation_id`` are read, too."""
         request = self._request(question, kbs, files, sections, mode, kind, overlay or {}, conversation_id)
-        return self.retriever.retrieve(self._with_attachments(request, conversation_id, overlay or {}))
+        if conversation_id is not None:
+            request = self._files.join(request, conversation_id, self.settings.for_kb(overlay or {}))
+        return self.retriever.retrieve(request)
 
     def routes(self, question: str, *, kbs: Sequence[str], overlay: Mapping[str, Any] | None = None) -> Searched:
         """What each route of one look-up finds, before they are fused: what ``clew tune fusion`` fits weights to."""
@@ -713,6 +714,10 @@ class Clew:
             lambda: _now(),
         )
 
+    @cached_property
+    def _files(self) -> ConversationFiles:
+        return ConversationFiles(self.records, lambda: self.pipeline)
+
     def attach(self, conversation_id: str, name: str, source: BinaryIO) -> Attachment:
         """Attach a file to a conversation and queue its reading; returns at once. One beyond a limit is noted as
         skipped, with the reason. Raises NotFoundError for an unknown conversation."""
@@ -720,20 +725,12 @@ class Clew:
 
     def attachments(self, conversation_id: str) -> SignalPackage:
         """The conversation's attachments, the newest last, and what of them can be read how. Raises NotFoundError."""
-        self.conversation(conversation_id)
-        return self._signal_package(conversation_id, self.settings.retrieval.attachment_context_tokens)
+        return self._files.package(conversation_id, self.settings)
 
     def wait_for_attachments(self, conversation_id: str, *, embedded: bool = False, timeout: float) -> SignalPackage:
         """Wait until all attachments are read (``embedded``: and their vectors are ready), at most ``timeout``
         seconds."""
-        deadline = time.monotonic() + timeout
-        while True:
-            package = self.attachments(conversation_id)
-            behind = package.bm25_scope - package.semantic_scope if embedded else frozenset()
-            waiting = behind or any(file.status == "processing" for file in package.files)
-            if not waiting or time.monotonic() > deadline:
-                return package
-            time.sleep(_POLL_SECONDS)
+        return self._files.wait(conversation_id, self.settings, embedded=embedded, timeout=timeout)
 
     def remove_attachment(self, conversation_id: str, attachment_id: str) -> None:
         """Take a file away again. Raises NotFoundError where the conversation has no such attachment."""
@@ -920,31 +917,8 @@ class Clew:
 
     def _answer(self, request: RetrievalRequest, conversation_id: str) -> Iterator[AnswerEvent]:
         if small_talk(request.question, request.history) is None:
-            request = self._with_attachments(request, conversation_id, {})
+            request = self._files.join(request, conversation_id, self.settings)
         yield from self.answerer.answer(request)
-
-    def _with_attachments(
-        self, request: RetrievalRequest, conversation_id: str | None, overlay: Mapping[str, Any]
-    ) -> RetrievalRequest:
-        """The request with the conversation's attachments, once they are read (or for long enough not)."""
-        if conversation_id is None or not self.records.attachments(conversation_id):
-            return request
-        self.wait_for_attachments(conversation_id, timeout=self.settings.attachments.wait_seconds)
-        settings = request.kbs[0].settings if request.kbs else self.settings.for_kb(overlay)
-        package = self._signal_package(conversation_id, settings.retrieval.attachment_context_tokens)
-        try:
-            kb = self.records.get_kb(package.kb_id)
-        except NotFoundError:  # all were skipped
-            kb = KnowledgeBase(package.kb_id, package.kb_id, "", conversation_id=conversation_id)
-        else:
-            index_again(self.pipeline, conversation_id, package.kb_id)
-        return with_attachments(request, package, SearchedKb(kb, settings, self.embedder))
-
-    def _signal_package(self, conversation_id: str, context_tokens: int) -> SignalPackage:
-        attachments = self.records.attachments(conversation_id)
-        return signal_package(
-            conversation_id, attached_kb_id(conversation_id), attachments, self.records, context_tokens
-        )
 
     def _writable_kb(self, name_or_id: str) -> KnowledgeBase:
         kb = self.kb(name_or_id)
