@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from clew.storage.base import Records
 from clew.types import FloatArray
 
+_RECOGNISED = "recognised page"
+
 
 @dataclass(frozen=True, slots=True)
 class FileCache:
@@ -36,3 +38,18 @@ class FileCache:
     def put_outputs(self, task: str, model: str, outputs: Mapping[str, str]) -> None:
         """See :class:`~clew.storage.base.BlockCache`."""
         self.records.put_outputs(task, model, outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class CachedPageTexts:
+    """Implements ``PageTexts``: what text recognition read from pictures of pages."""
+
+    cache: FileCache
+
+    def get(self, key: str) -> str | None:
+        """See :class:`~clew.indexing.parsers.context.PageTexts`."""
+        return self.cache.get_outputs(_RECOGNISED, "", [key]).get(key)
+
+    def put(self, key: str, text: str) -> None:
+        """See :class:`~clew.indexing.parsers.context.PageTexts`."""
+        self.cache.put_outputs(_RECOGNISED, "", {key: text})

@@ -27,6 +27,7 @@ import clew.types
 from clew.config import IndexingSettings
 from clew.errors import ClewError, DamagedFileError, FileFailedError
 from clew.indexing.parsers import ParseContext, ParseOptions, parse
+from clew.indexing.parsers.context import DEFAULT_CONTEXT, PageTexts
 from clew.types import ParsedFile
 
 _LENGTH = struct.Struct(">Q")
@@ -64,8 +65,11 @@ def parse_file(
     limits: ParseLimits = DEFAULT_LIMITS,
     options: ParseOptions = DEFAULT_OPTIONS,
     on_page: Pages = lambda done, total: None,
+    page_texts: PageTexts = DEFAULT_CONTEXT.page_texts,
 ) -> ParsedFile:
     """The blocks and sections of a file, parsed in another process. Safe to call from several threads.
+
+    ``page_texts`` knows what was recognised on pages of earlier files, and is asked in this process.
 
     Raises:
         InputError: the path cannot be opened.
@@ -75,7 +79,7 @@ def parse_file(
     worker = _take()
     done = False
     try:
-        outcome = worker.ask((str(path), name, limits.memory_bytes, options), limits, on_page)
+        outcome = worker.ask((str(path), name, limits.memory_bytes, options), limits, on_page, page_texts)
         done = True
     finally:
         if done:
@@ -106,6 +110,7 @@ def parse_within(
     *,
     pictures: bool = False,
     on_page: Pages = lambda done, total: None,
+    page_texts: PageTexts = DEFAULT_CONTEXT.page_texts,
 ) -> ParsedFile:
     """:func:`parse_file` with the limits and options of a KB's settings; ``pictures``: a vision model wants them."""
     ocr = settings.ocr
@@ -115,6 +120,7 @@ def parse_within(
         limits=ParseLimits(settings.parse_timeout, ocr.page_timeout, settings.parse_memory_bytes),
         options=ParseOptions(ocr.enabled, ocr.dpi, ocr.max_pages, pictures),
         on_page=on_page,
+        page_texts=page_texts,
     )
 
 
@@ -152,8 +158,15 @@ class _Worker:
         """Whether it can take another file."""
         return self._process.poll() is None and self._files < _FILES_PER_WORKER
 
-    def ask(self, request: tuple[str, str, int, ParseOptions], limits: ParseLimits, on_page: Pages) -> object:
-        """The child's answer: a ParsedFile, a ClewError, _TimedOut, ``memory``, or how it ended."""
+    def ask(
+        self,
+        request: tuple[str, str, int, ParseOptions],
+        limits: ParseLimits,
+        on_page: Pages,
+        page_texts: PageTexts,
+    ) -> object:
+        """The child's answer: a ParsedFile, a ClewError, _TimedOut, ``memory``, or how it ended. On the way it tells
+        how many pages are done, and asks for and gives texts of pages."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._files += 1
@@ -162,12 +175,17 @@ class _Worker:
             try:
                 _write(self._process.stdin, pickle.dumps(request))
                 while True:
-                    answer = _Answers(io.BytesIO(_read(self._process.stdout))).load()
-                    if not isinstance(answer, tuple):
-                        return answer
-                    done, total = pages = answer
-                    deadline.grant(limits.page_timeout)
-                    on_page(done, total)
+                    match _Answers(io.BytesIO(_read(self._process.stdout))).load():
+                        case (int(done), int(total)):
+                            pages = (done, total)
+                            deadline.grant(limits.page_timeout)
+                            on_page(done, total)
+                        case ("get", str(key)):
+                            _write(self._process.stdin, pickle.dumps(page_texts.get(key)))
+                        case ("put", str(key), str(text)):
+                            page_texts.put(key, text)
+                        case answer:
+                            return answer
             except (OSError, EOFError):
                 code = self._process.wait()
                 if deadline.passed:
@@ -285,8 +303,28 @@ def serve() -> None:
             path, name, memory_bytes, options = pickle.loads(_read(requests))
         except EOFError:
             return
-        context = ParseContext(options, lambda done, total: _write(answers, pickle.dumps((done, total))))
+        context = ParseContext(
+            options,
+            lambda done, total: _write(answers, pickle.dumps((done, total))),
+            _ParentTexts(requests, answers),
+        )
         _write(answers, _answer(path, name, memory_bytes, context))
+
+
+class _ParentTexts:
+    """The parent's texts of pages, from the child."""
+
+    def __init__(self, replies: BinaryIO, questions: BinaryIO) -> None:
+        self._replies = replies
+        self._questions = questions
+
+    def get(self, key: str) -> str | None:
+        _write(self._questions, pickle.dumps(("get", key)))
+        text: str | None = pickle.loads(_read(self._replies))
+        return text
+
+    def put(self, key: str, text: str) -> None:
+        _write(self._questions, pickle.dumps(("put", key, text)))
 
 
 def _answer(path: str, name: str, memory_bytes: int, context: ParseContext) -> bytes:

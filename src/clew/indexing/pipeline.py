@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from clew.config import Settings
 from clew.errors import ClewError, EmptyFileError, NotFoundError
-from clew.indexing.caching import FileCache
+from clew.indexing.caching import CachedPageTexts, FileCache
 from clew.indexing.changes import compare_blocks
 from clew.indexing.chunking import chunk_file
 from clew.indexing.editing import apply_edits
@@ -75,6 +75,7 @@ class IndexingPipeline:
                 settings.indexing,
                 pictures=self.vision is not None,
                 on_page=lambda done, total: progress("recognise", _PARSED * done / total),
+                page_texts=CachedPageTexts(FileCache(self.records, file.file_id)),
             )
 
     def _enriched(

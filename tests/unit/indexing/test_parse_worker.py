@@ -105,3 +105,27 @@ def test_a_zip_bomb_is_no_document(tmp_path: Path) -> None:
         archive.writestr("zeros", b"\0" * 50_000_000)
     with pytest.raises(FileFailedError, match="Unpack it"):
         parse_file(path)
+
+
+class Texts:
+    """Implements ``PageTexts`` and counts."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+        self.asked: list[bool] = []
+
+    def get(self, key: str) -> str | None:
+        self.asked.append(key in self.texts)
+        return self.texts.get(key)
+
+    def put(self, key: str, text: str) -> None:
+        self.texts[key] = text
+
+
+def test_texts_of_pages_are_asked_for_and_given(tmp_path: Path) -> None:
+    scan = Path(__file__).parents[2] / "data" / "scan_zh.png"
+    texts = Texts()
+    first = parse_file(scan, page_texts=texts)
+    assert "营业收入" in next(iter(texts.texts.values()))
+    assert parse_file(scan, page_texts=texts) == first
+    assert texts.asked == [False, True]

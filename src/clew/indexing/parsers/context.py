@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
-__all__ = ["DEFAULT_CONTEXT", "ParseContext", "ParseOptions"]
+__all__ = ["DEFAULT_CONTEXT", "PageTexts", "ParseContext", "ParseOptions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,29 @@ class ParseOptions:
     """Whether :attr:`~clew.types.ParsedFile.pictures` is wanted, for a vision model."""
 
 
+class PageTexts(Protocol):
+    """What text recognition read from pictures, by a hash of the picture: a page that did not change is not read
+    again."""
+
+    def get(self, key: str) -> str | None:
+        """What was put under the key."""
+        ...
+
+    def put(self, key: str, text: str) -> None:
+        """Keep what was read."""
+        ...
+
+
+class _NoTexts:
+    """Knows nothing and keeps nothing."""
+
+    def get(self, key: str) -> str | None:
+        return None
+
+    def put(self, key: str, text: str) -> None:
+        pass
+
+
 @dataclass(frozen=True, slots=True)
 class ParseContext:
     """Given to the parsers that need more than bytes and a name (PDF, images, mail)."""
@@ -28,6 +52,7 @@ class ParseContext:
     options: ParseOptions = ParseOptions()
     on_page: Callable[[int, int], None] = lambda done, total: None
     """Told after each page whose text was recognised: pages done and to do. The time limit counts from there anew."""
+    page_texts: PageTexts = field(default_factory=_NoTexts)
     depth: int = 0
     """How many files this one is attached inside of."""
 

@@ -39,7 +39,7 @@ def parse(data: bytes, name: str, context: ParseContext = DEFAULT_CONTEXT) -> Pa
             frames = min(getattr(image, "n_frames", 1), _MAX_FRAMES, context.options.ocr_max_pages)
             dropped = getattr(image, "n_frames", 1) - frames
             for number, picture in enumerate(_frames(image, name, 1 if media_type == "image/gif" else frames), start=1):
-                contents.append(_page(picture, number, ocr=context.options.ocr))
+                contents.append(_page(picture, number, context))
                 context.on_page(number, frames)
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise DamagedFileError(
@@ -86,7 +86,9 @@ def _frames(image: Image.Image, name: str, count: int) -> Iterator[Image.Image]:
         yield frame
 
 
-def _page(picture: Image.Image, number: int, *, ocr: bool) -> PageContent:
+def _page(picture: Image.Image, number: int, context: ParseContext) -> PageContent:
     scale = PAGE_SIDE / max(picture.size)
     width, height = picture.width * scale, picture.height * scale
-    return recognise(np.asarray(picture), width, height, number) if ocr else PageContent(number, width, height)
+    if not context.options.ocr:
+        return PageContent(number, width, height)
+    return recognise(np.asarray(picture), width, height, number, context.page_texts)

@@ -45,7 +45,7 @@ def recognise_pages(document: Any, contents: Sequence[PageContent], context: Par
     empty = []
     for done, content in enumerate(wanted, start=1):
         try:
-            _recognise(document, content, options.ocr_dpi)
+            _recognise(document, content, context)
         except pypdfium2.PdfiumError:
             content.words = []
         if not content.words and content.images:
@@ -68,15 +68,15 @@ def _is_wanted(content: PageContent) -> bool:
     return characters < _FEW_CHARACTERS and covered_share(content.images, content.width, content.height) > _MOSTLY
 
 
-def _recognise(document: Any, content: PageContent, dpi: int) -> None:
+def _recognise(document: Any, content: PageContent, context: ParseContext) -> None:
     wide, high = (content.width, content.height) if content.turn in (0, 180) else (content.height, content.width)
-    scale = min(dpi / 72, (_MAX_PIXELS / (wide * high)) ** 0.5)
+    scale = min(context.options.ocr_dpi / 72, (_MAX_PIXELS / (wide * high)) ** 0.5)
     page = document[content.number - 1]
     try:
         picture = page.render(scale=scale, rev_byteorder=True).to_numpy()
     finally:
         page.close()
-    found = recognise(np.ascontiguousarray(picture[:, :, :3]), wide, high, content.number)
+    found = recognise(np.ascontiguousarray(picture[:, :, :3]), wide, high, content.number, context.page_texts)
     if not content.words:
         content.words, content.turn = found.words, found.turn
         content.width, content.height = found.width, found.height

@@ -5,10 +5,13 @@ The models (PP-OCR, Chinese and English) come inside the ``rapidocr`` package; n
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import cache
+from hashlib import sha256
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
@@ -19,12 +22,15 @@ from numpy.typing import NDArray
 
 from clew.errors import UnsupportedFileError
 from clew.indexing.parsers.base import is_wide
+from clew.indexing.parsers.context import DEFAULT_CONTEXT, PageTexts
 from clew.indexing.parsers.pdf_page import PageContent, Rule, Word
 from clew.types import BBox
 
 Image = NDArray[np.uint8]
 """Shape ``(height, width, 3)``."""
 
+_READING = 1
+"""Of what this module does with a picture: raise it when the same one may give other lines."""
 _DETECTION_SIDE = 1280
 """The longer side at which lines are looked for; they are read at full size. Half the time of 2,000, the same lines."""
 _MIN_SCORE = 0.6
@@ -53,14 +59,17 @@ class Line:
     y1: float
 
 
-def recognise(picture: Image, width: float, height: float, number: int) -> PageContent:
+def recognise(
+    picture: Image, width: float, height: float, number: int, known: PageTexts = DEFAULT_CONTEXT.page_texts
+) -> PageContent:
     """The content of a page ``width`` × ``height`` points that ``picture`` shows: words and ruling lines.
 
-    A page that lies on its side or head is turned; the content's ``turn`` says by how much.
+    A page that lies on its side or head is turned; the content's ``turn`` says by how much. A picture that is ``known``
+    is not read again.
     """
     if picture.std() < _BLANK:
         return PageContent(number, width, height)
-    turn, lines, upright = _upright_lines(picture)
+    turn, lines, upright = _read(picture, known)
     if turn in (90, 270):
         width, height = height, width
     scale = width / upright.shape[1]
@@ -68,6 +77,23 @@ def recognise(picture: Image, width: float, height: float, number: int) -> PageC
     content.words = words_of(lines, scale)
     content.rules = _rules(upright, scale)
     return content
+
+
+def _read(picture: Image, known: PageTexts) -> tuple[int, list[Line], Image]:
+    """:func:`_upright_lines`, unless it is known what they give."""
+    key = sha256(f"{picture.shape} {version('rapidocr')} {_READING}".encode() + picture.tobytes()).hexdigest()
+    stored = known.get(key)
+    if stored is not None:
+        turn, lines = json.loads(stored)
+        return turn, [Line(*line) for line in lines], _turned(picture, turn)
+    turn, found, upright = _upright_lines(picture)
+    known.put(key, json.dumps([turn, [astuple(line) for line in found]], ensure_ascii=False))
+    return turn, found, upright
+
+
+def _turned(picture: Image, turn: int) -> Image:
+    """The picture with a clockwise turn taken back, because ``rot90`` turns anticlockwise."""
+    return np.ascontiguousarray(np.rot90(picture, turn // 90))
 
 
 def words_of(lines: Sequence[Line], scale: float) -> list[Word]:
@@ -116,8 +142,7 @@ def _upright_lines(picture: Image) -> tuple[int, list[Line], Image]:
     # Tall lines were read on their side, so their worth is no less; they stay only where turning reads far less.
     best, worth = (0, lines, picture), _worth(lines) * (0.8 if sideways else 1.0)
     for turn in (90, 270) if sideways else (180,):
-        # ``rot90`` turns anticlockwise, so it takes back a clockwise turn.
-        turned = np.ascontiguousarray(np.rot90(picture, turn // 90))
+        turned = _turned(picture, turn)
         found = _lines(turned)
         if _worth(found) > worth:
             best, worth = (turn, found, turned), _worth(found)

@@ -75,6 +75,25 @@ def test_only_the_pages_without_text_are_recognised() -> None:
     assert [block.type for block in parsed.blocks if block.page == 2].count(BlockType.IMAGE) == 0
 
 
+class Texts(dict[str, str]):
+    """Implements ``PageTexts``."""
+
+    def put(self, key: str, text: str) -> None:
+        self[key] = text
+
+
+@pytest.mark.parametrize("turn", [None, Image.Transpose.ROTATE_90])
+def test_a_page_that_is_known_is_not_read_again(turn: Image.Transpose | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Image.open(SCAN) as image:
+        picture = image.convert("RGB")
+        data = encoded(picture.transpose(turn) if turn else picture, "PDF")
+    context = ParseContext(page_texts=Texts())
+    first = parse(data, "scan.pdf", context=context)
+    monkeypatch.setattr("clew.indexing.parsers.recognition._lines", lambda _: pytest.fail("read again"))
+    assert parse(data, "scan.pdf", context=context) == first
+    assert "公司实现营业收入1,234.56万元" in squeezed(first)
+
+
 def test_pages_beyond_the_limit_are_named() -> None:
     with Image.open(SCAN) as image:
         grey = image.convert("RGB")
