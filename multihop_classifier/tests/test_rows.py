@@ -111,6 +111,12 @@ def test_labels_and_sources_weigh_the_same_whatever_their_size() -> None:
     assert sums == pytest.approx([11.25, 11.25, 22.5])
 
 
+def test_source_with_one_label_may_weigh_less() -> None:
+    given = rows(10, language="en") + rows(10, "single", language="en") + rows(10, source="b", language="en")
+    weights = balance(given, one_label=0.5)
+    assert [sum(weights[start : start + 10]) for start in (0, 10, 20)] == pytest.approx([10.0, 15.0, 5.0])
+
+
 def test_features_of_one_version_are_wanted() -> None:
     whole = rows(2, features=[0, 0, 0, 0, 1], features_version="1")
     assert features_version(whole) == "1"

@@ -10,8 +10,11 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 WORDS = ["[UNK]", "[PAD]", "[CLS]", "[SEP]", "both", "and", "older", "than", "who", "what", "is", "the", "of", "wrote"]
 
 
-def write_tiny_encoder(folder: Path) -> Path:
-    """``config.json``, ``model.safetensors`` and ``tokenizer.json`` in ``folder``; needs PyTorch and transformers."""
+def write_tiny_encoder(folder: Path, spread: float = 0.02) -> Path:
+    """``config.json``, ``model.safetensors`` and ``tokenizer.json`` in ``folder``; needs PyTorch and transformers.
+
+    ``spread`` of the weights: the larger, the more a token's state depends on the others.
+    """
     import torch  # noqa: PLC0415 - only the tests of training have it
     from transformers import BertConfig, BertModel  # noqa: PLC0415
 
@@ -23,6 +26,7 @@ def write_tiny_encoder(folder: Path) -> Path:
         num_attention_heads=2,
         intermediate_size=32,
         max_position_embeddings=128,
+        initializer_range=spread,
         pad_token_id=1,
     )
     BertModel(config, add_pooling_layer=False).save_pretrained(folder)

@@ -81,7 +81,9 @@ def _add_train(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--freeze", type=int, default=0, metavar="LAYERS", help="lower layers that stay as they are")
     parser.add_argument("--states", type=Path, help="file that keeps what frozen layers computed, for further runs")
     parser.add_argument("--restyled", type=float, default=0.5, help="share of questions shown in another manner")
-    parser.add_argument("--masked", type=float, default=0.0, help="share of questions with masked names")
+    parser.add_argument("--masked", type=float, default=0.3, help="share of questions with masked names")
+    parser.add_argument("--blind", type=float, default=0.3, help="share of questions of which only features are seen")
+    parser.add_argument("--one-label", type=float, default=1.0, help="weight of sources that have one label only")
     parser.add_argument("--showings", type=int, default=0, help="epochs after which showings come again (0: never)")
     parser.add_argument("--bfloat16", action="store_true", help="faster where the processor has it")
     parser.add_argument("--seed", type=int, default=0)
@@ -117,6 +119,8 @@ def _train(arguments: argparse.Namespace) -> None:
             freeze=arguments.freeze,
             restyled=arguments.restyled,
             masked=arguments.masked,
+            blind=arguments.blind,
+            one_label=arguments.one_label,
             showings=arguments.showings,
             bfloat16=arguments.bfloat16,
             seed=arguments.seed,

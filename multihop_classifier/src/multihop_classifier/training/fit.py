@@ -29,14 +29,19 @@ class Recipe:
     batch: int = 32
     rate: float = 5e-5
     head_rate: float = 1e-3
+    features_rate: float = 2e-2
     decay: float = 0.01
     warm_up: float = 0.1
     freeze: int = 0
     """Lower layers that stay as they are (with them the embeddings)."""
     restyled: float = 0.5
     """Share of questions that are shown in another manner, newly chosen in each epoch."""
-    masked: float = 0.0
+    masked: float = 0.3
     """Share of questions whose names are masked, newly chosen in each epoch."""
+    blind: float = 0.3
+    """Share of questions of which the head sees the features only, newly chosen in each epoch."""
+    one_label: float = 1.0
+    """Weight of a source that has one label only, against one with both."""
     showings: int = 0
     """After so many epochs the ways in which questions are shown come again; 0: never."""
     smoothing: float = 0.05
@@ -72,13 +77,14 @@ def fit(
     optimizer = torch.optim.AdamW(
         [
             {"params": [p for p in model.encoder.parameters() if p.requires_grad], "lr": recipe.rate},
-            {"params": list(model.head.parameters()), "lr": recipe.head_rate},
+            {"params": list(model.by_text.parameters()), "lr": recipe.head_rate},
+            {"params": list(model.by_features.parameters()), "lr": recipe.features_rate},
         ],
         weight_decay=recipe.decay,
     )
     steps = recipe.epochs * math.ceil(len(train) / recipe.batch)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate_at(step, steps, recipe.warm_up))
-    weights = balance(train)
+    weights = balance(train, one_label=recipe.one_label)
     truth = [row.multi for row in validation]
     epochs: list[Epoch] = []
     best: tuple[float, dict[str, torch.Tensor]] | None = None
@@ -115,7 +121,7 @@ def predict(
     with torch.inference_mode(), _precision(bfloat16):
         for start in range(0, len(order), batch):
             places = order[start : start + batch]
-            logits = reader.logits([items[place] for place in places], [rows[place].features for place in places])
+            logits = model.joined(_experts(model, reader, rows, items, places))
             for place, logit in zip(places, logits.float().tolist(), strict=True):
                 probabilities[place] = 1 / (1 + math.exp(-logit))
     return probabilities
@@ -139,8 +145,10 @@ def _train_epoch(
         wanted = torch.tensor([abs(rows[place].multi - recipe.smoothing) for place in places])
         weight = torch.tensor([weights[place] for place in places])
         with _precision(recipe.bfloat16):
-            logits = reader.logits([items[place] for place in places], [rows[place].features for place in places])
-        loss = functional.binary_cross_entropy_with_logits(logits.float(), wanted, weight)
+            experts = _experts(model, reader, rows, items, places).float()
+        # Each expert learns by itself: together the one that knows the training sources would do all the work.
+        loss = functional.binary_cross_entropy_with_logits(experts[:, 0], wanted, weight)
+        loss = loss + functional.binary_cross_entropy_with_logits(experts[:, 1], wanted, weight)
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -148,6 +156,14 @@ def _train_epoch(
         schedule.step()
         total += float(loss.detach()) * len(places)
     return total / len(rows)
+
+
+def _experts(
+    model: MultiHopModel, reader: Reader, rows: Sequence[Row], items: Sequence[torch.Tensor], places: Sequence[int]
+) -> torch.Tensor:
+    """What both experts say of one batch."""
+    features = torch.tensor([rows[place].features for place in places])
+    return model.experts(reader.states([items[place] for place in places]), features)
 
 
 def _batches(lengths: Sequence[int], size: int, chance: random.Random) -> Iterator[list[int]]:

@@ -23,8 +23,8 @@ class Reader(Protocol):
         """One tensor a text, its tokens along the first dimension."""
         ...
 
-    def logits(self, items: Sequence[torch.Tensor], features: Sequence[Sequence[float]]) -> torch.Tensor:
-        """Logits of a batch of what :meth:`read` gave."""
+    def states(self, items: Sequence[torch.Tensor]) -> torch.Tensor:
+        """The encoder's last states (batch × tokens × hidden) of a batch of what :meth:`read` gave."""
         ...
 
 
@@ -38,10 +38,10 @@ class TokenReader:
     def read(self, texts: Sequence[str]) -> list[torch.Tensor]:
         return [torch.tensor(self._tokenizer.encode(text)[0]) for text in texts]
 
-    def logits(self, items: Sequence[torch.Tensor], features: Sequence[Sequence[float]]) -> torch.Tensor:
+    def states(self, items: Sequence[torch.Tensor]) -> torch.Tensor:
         tokens, mask = padded(items)
-        logits: torch.Tensor = self._model(tokens, mask, torch.tensor(features))
-        return logits
+        states: torch.Tensor = self._model.encoder(input_ids=tokens, attention_mask=mask).last_hidden_state
+        return states
 
 
 class StateReader:
@@ -63,9 +63,9 @@ class StateReader:
                 save_file(self._known, self._path)
         return [self._known[self._key(text)].float() for text in texts]
 
-    def logits(self, items: Sequence[torch.Tensor], features: Sequence[Sequence[float]]) -> torch.Tensor:
+    def states(self, items: Sequence[torch.Tensor]) -> torch.Tensor:
         states, mask = padded(items)
-        return self._model.upper(states, mask, torch.tensor(features))
+        return self._model.upper(states, mask)
 
     def _compute(self, texts: Sequence[str]) -> None:
         was_training = self._model.training

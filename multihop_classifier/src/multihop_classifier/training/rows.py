@@ -158,15 +158,23 @@ def capped(rows: Sequence[Row], most: int) -> list[Row]:
     return kept
 
 
-def balance(rows: Sequence[Row]) -> list[float]:
-    """Weights of mean 1: in each language both labels weigh the same, and within a label each of its sources."""
+def balance(rows: Sequence[Row], *, one_label: float = 1.0) -> list[float]:
+    """Weights of mean 1: in each language both labels weigh the same, and within a label each of its sources.
+
+    A source with ``one_label`` only weighs this much of another: its manner alone gives its label away.
+    """
     counts: dict[tuple[str, str, str], int] = defaultdict(int)
-    sources: dict[tuple[str, str], set[str]] = defaultdict(set)
+    labels: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         counts[row.language, row.label, row.source] += 1
-        sources[row.language, row.label].add(row.source)
+        labels[row.source].add(row.label)
+    shares = {source: 1.0 if len(of_source) > 1 else one_label for source, of_source in labels.items()}
+    totals: dict[tuple[str, str], float] = defaultdict(float)
+    for language, label, source in counts:
+        totals[language, label] += shares[source]
     weights = [
-        1.0 / (counts[row.language, row.label, row.source] * len(sources[row.language, row.label])) for row in rows
+        shares[row.source] / (counts[row.language, row.label, row.source] * totals[row.language, row.label])
+        for row in rows
     ]
     scale = len(weights) / sum(weights) if weights else 1.0
     return [weight * scale for weight in weights]

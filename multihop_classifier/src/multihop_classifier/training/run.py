@@ -74,6 +74,7 @@ def train(rows: Sequence[Row], order: Order, recipe: Recipe) -> dict[str, Any]:
     model, tokenizer = load_encoder(order.encoder)
     if recipe.freeze:
         model.freeze(recipe.freeze)
+    model.blind = recipe.blind
     reader: Reader = StateReader(model, tokenizer, order.states) if recipe.freeze else TokenReader(model, tokenizer)
     started = time.monotonic()
     epochs = fit(model, reader, parts["train"], parts["validation"], recipe, _tell)
