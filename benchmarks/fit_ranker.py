@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from clew.app import Clew
 from clew.evaluation.datasets import LabelledQuestion, read_corpus, read_queries
 from clew.evaluation.measures import group_ranks, ndcg_at, recall_at
-from clew.evaluation.support import Groups, supporting_parents
+from clew.evaluation.support import Groups, Support
 from clew.retrieval.fusion import reciprocal_rank_fusion
 from clew.text.entities import extract_entities
 from clew.text.sentences import split_sentences
@@ -88,7 +88,8 @@ def gathered(clew: Clew, kb: str, ids: Sequence[str], questions: Sequence[Labell
     of_passage = defaultdict[str, list[ParentChunk]](list)
     for parent in parents.values():
         of_passage[ids[int(parent.section_path.strip("/")) - 1]].append(parent)
-    judged = [(q.question, groups) for q in questions if (groups := supporting_parents(q, of_passage))]
+    support = Support(of_passage)
+    judged = [(q.question, groups) for q in questions if (groups := support.groups(q))]
     rows = []
     for question, groups in (judged[i * len(judged) // limit] for i in range(min(limit, len(judged)))):
         [(_, routes)] = clew.routes(question, kbs=[kb], overlay=ONLY).routes

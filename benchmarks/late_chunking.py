@@ -21,7 +21,7 @@ import numpy as np
 
 from clew.evaluation.corpus import parsed_corpus
 from clew.evaluation.datasets import read_corpus, read_queries
-from clew.evaluation.support import supporting_parents
+from clew.evaluation.support import Support
 from clew.indexing.chunking import chunk_file
 from clew.models.local import OnnxEmbedder, embedded_embedder
 from clew.text.sentences import sentence_spans
@@ -54,9 +54,10 @@ def measure(embedder: OnnxEmbedder, data: Path, name: str, size: str, child_toke
     for parent in parents:
         of_passage[passages[int(parent.section_path.strip("/")) - 1].id].append(parent)
     place = {parent.chunk_id: i for i, parent in enumerate(parents)}
+    support = Support(of_passage)
     asked = []
     for question in read_queries(data / f"{name}.queries.jsonl.gz"):
-        groups = supporting_parents(question, of_passage)
+        groups = support.groups(question)
         if groups:
             asked.append((question.question, [{place[id] for id in group} for group in groups]))
     asked = asked[:: max(1, len(asked) // QUESTIONS)][:QUESTIONS]

@@ -28,7 +28,7 @@ from clew.evaluation.corpus import parsed_corpus
 from clew.evaluation.datasets import LabelledQuestion, Passage, read_corpus, read_queries
 from clew.evaluation.fusion_fit import JudgedRoutes, fit_fusion
 from clew.evaluation.measures import group_ranks, ndcg_at, recall_at
-from clew.evaluation.support import Groups, supporting_parents
+from clew.evaluation.support import Groups, Support
 from clew.types import ParentChunk, Representation
 
 Floats = NDArray[np.float64]
@@ -110,7 +110,8 @@ def measured(
     for parent in clew.file_parents(file.file_id):
         of_passage[passages[int(parent.section_path.strip("/")) - 1].id].append(parent)
     parent_of = {child.chunk_id: child.parent_id for child in clew.file_children(file.file_id)}
-    judged = [(question, supporting_parents(question, of_passage)) for question in questions]
+    support = Support(of_passage)
+    judged = [(question, support.groups(question)) for question in questions]
     judged = [(question, groups) for question, groups in judged if groups]
     judged = [judged[i * len(judged) // min(limit, len(judged))] for i in range(min(limit, len(judged)))]
     print(f"\n{kb}: {dict(file.counts)}, {len(judged)} questions")

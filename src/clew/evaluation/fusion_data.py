@@ -11,7 +11,7 @@ from clew.errors import InputError
 from clew.evaluation.corpus import CorpusKb
 from clew.evaluation.datasets import LabelledQuestion
 from clew.evaluation.fusion_fit import JudgedRoutes
-from clew.evaluation.support import Groups, supporting_parents
+from clew.evaluation.support import Groups, Support
 from clew.types import FileStatus, ParentChunk
 
 MAX_GENERATED = 400
@@ -43,7 +43,8 @@ def of_corpus(clew: Clew, corpus: CorpusKb, questions: Sequence[LabelledQuestion
     for file in clew.list_files(corpus.kb_id):
         for parent in clew.file_parents(file.file_id):
             parents[corpus.passage_of[parent.section_path]].append(parent)
-    judged = [(question.question, supporting_parents(question, parents)) for question in questions]
+    support = Support(parents)
+    judged = [(question.question, support.groups(question)) for question in questions]
     return [(question, groups) for question, groups in judged if groups]
 
 

@@ -11,18 +11,25 @@ Groups = tuple[frozenset[str], ...]
 """Groups of parent ids, of each of which one has to be found."""
 
 
-def supporting_parents(question: LabelledQuestion, parents: Mapping[str, Sequence[ParentChunk]]) -> Groups:
-    """``parents`` by passage id. Where the set names sentences there is a group for each that is found, whatever its
-    white space; empty where a passage is not there, or none of the sentences is."""
-    passages = {id for group in question.groups for id in group}
-    if not question.groups or not all(parents.get(id) for id in passages):
-        return ()
-    if not question.sentences:
-        return tuple(frozenset(p.chunk_id for id in group for p in parents[id]) for group in question.groups)
-    texts = {p.chunk_id: _squeezed(p.text) for id in passages for p in parents[id]}
-    wanted = [sentence for sentence in map(_squeezed, question.sentences) if sentence]
-    groups = [frozenset(id for id, text in texts.items() if sentence in text) for sentence in wanted]
-    return tuple(group for group in groups if group)
+class Support:
+    """A corpus's parents, by the id of the passage that they were cut from."""
+
+    def __init__(self, parents: Mapping[str, Sequence[ParentChunk]]) -> None:
+        self._parents = {passage: [p.chunk_id for p in found] for passage, found in parents.items()}
+        self._texts = {p.chunk_id: _squeezed(p.text) for found in parents.values() for p in found}
+
+    def groups(self, question: LabelledQuestion) -> Groups:
+        """Where the set names sentences there is a group for each: the parents that hold it, whatever its white space
+        and whatever their passage, since a corpus may hold a text twice. Empty where a passage is not there, or none of
+        the sentences is."""
+        passages = {id for group in question.groups for id in group}
+        if not question.groups or not all(self._parents.get(id) for id in passages):
+            return ()
+        if not question.sentences:
+            return tuple(frozenset(p for id in group for p in self._parents[id]) for group in question.groups)
+        wanted = [sentence for sentence in map(_squeezed, question.sentences) if sentence]
+        groups = [frozenset(id for id, text in self._texts.items() if sentence in text) for sentence in wanted]
+        return tuple(group for group in groups if group)
 
 
 def _squeezed(text: str) -> str:

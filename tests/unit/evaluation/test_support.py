@@ -1,5 +1,5 @@
 from clew.evaluation.datasets import LabelledQuestion
-from clew.evaluation.support import supporting_parents
+from clew.evaluation.support import Support
 from clew.types import ParentChunk
 
 
@@ -15,16 +15,21 @@ def asked(*groups: set[str], sentences: tuple[str, ...] = ()) -> LabelledQuestio
 
 
 def test_any_parent_of_a_passage_supports() -> None:
-    assert supporting_parents(asked({"a"}, {"b"}), PARENTS) == ({"a1", "a2"}, {"b1"})
-    assert supporting_parents(asked({"a", "b"}), PARENTS) == ({"a1", "a2", "b1"},)
+    assert Support(PARENTS).groups(asked({"a"}, {"b"})) == ({"a1", "a2"}, {"b1"})
+    assert Support(PARENTS).groups(asked({"a", "b"})) == ({"a1", "a2", "b1"},)
 
 
 def test_sentences_say_which_part_of_the_passage_does() -> None:
-    assert supporting_parents(asked({"a"}, sentences=("Two three.", "Four.")), PARENTS) == ({"a1"}, {"a2"})
-    assert supporting_parents(asked({"a"}, sentences=("Four.", "Nowhere.")), PARENTS) == ({"a2"},)
+    assert Support(PARENTS).groups(asked({"a"}, sentences=("Two three.", "Four."))) == ({"a1"}, {"a2"})
+    assert Support(PARENTS).groups(asked({"a"}, sentences=("Four.", "Nowhere."))) == ({"a2"},)
 
 
 def test_what_is_not_there_supports_nothing() -> None:
-    assert supporting_parents(asked(), PARENTS) == ()
-    assert supporting_parents(asked({"a"}, {"c"}), PARENTS) == ()
-    assert supporting_parents(asked({"a"}, sentences=("Five.",)), PARENTS) == ()
+    assert Support(PARENTS).groups(asked()) == ()
+    assert Support(PARENTS).groups(asked({"a"}, {"c"})) == ()
+    assert Support(PARENTS).groups(asked({"a"}, sentences=("Nowhere.",))) == ()
+
+
+def test_a_text_that_the_corpus_holds_twice_supports_twice() -> None:
+    twice = Support(PARENTS | {"c": [parent("c1", "Zero. Two three.")]})
+    assert twice.groups(asked({"a"}, sentences=("Two three.",))) == ({"a1", "c1"},)
