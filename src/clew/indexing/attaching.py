@@ -11,7 +11,7 @@ from clew.errors import InputError
 from clew.indexing.caching import FileCache
 from clew.indexing.embedding import embed_children, index_entries
 from clew.indexing.pipeline import IndexingPipeline, Progress, title_of
-from clew.types import File, FileStatus
+from clew.types import File, FileStatus, Representation
 
 
 def stage_attached(pipeline: IndexingPipeline, file_id: str, version: int, progress: Progress) -> int:
@@ -42,12 +42,14 @@ def embed_attached(pipeline: IndexingPipeline, file_id: str) -> None:
 
 
 def index_again(pipeline: IndexingPipeline, conversation_id: str, kb_id: str) -> None:
-    """Write index entries of a conversation's files that the index has forgotten; vectors come from the cache."""
-    known = pipeline.index.files(kb_id)
+    """Write what the index of a conversation's files has forgotten, or another process made ready; vectors come from
+    the cache."""
     embedded = {a.attachment_id for a in pipeline.records.attachments(conversation_id) if a.embedded}
     for file in pipeline.records.list_files(kb_id, status=FileStatus.COMPLETED):
-        if (file.file_id, file.version) not in known:
-            _write(pipeline, file, vectors=file.file_id in embedded)
+        vectors = file.file_id in embedded
+        there = pipeline.index.chunks(kb_id, file.file_id, file.version)
+        if Representation.BM25 not in there or (vectors and Representation.L2 not in there):
+            _write(pipeline, file, vectors=vectors)
 
 
 def _write(pipeline: IndexingPipeline, file: File, *, vectors: bool) -> None:
