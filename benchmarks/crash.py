@@ -100,29 +100,32 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         data = arguments.data or Path(temporary) / "data"
         killed = run(data, arguments.points, arguments.seed)
-    print(
-        f"{sum(killed.values())} kills, no disagreement: " + ", ".join(f"{n} in {what}" for what, n in killed.items())
-    )
+    print(f"{arguments.points} kills, no disagreement. What was under way (often several things at once):")
+    for what, number in killed.most_common():
+        print(f"{number:5} {what}")
 
 
 def run(data: Path, points: int, seed: str) -> Counter[str]:
-    """Kill ``points`` times; returns in what. Raises SystemExit at the first disagreement."""
+    """Kill ``points`` times while something is under way; returns what. Raises SystemExit at the first disagreement."""
     expected = Folder()
     killed: Counter[str] = Counter()
     in_child(data, lambda clew, _: clew.create_kb(_KB))
     begun = time.monotonic()
-    attempt = 0
-    while sum(killed.values()) < points:
+    attempt = number = 0
+    while number < points:
         attempt += 1
-        interrupted = kill_once(data, expected, f"{seed}.{attempt}")
-        if interrupted:
-            killed["+".join(sorted(set(interrupted)))] += 1
-        problems = check(data, expected)
+        called = kill_once(data, expected, f"{seed}.{attempt}")
+        problems, ingesting = check(data, expected)
+        under_way = sorted({f"call of {what}" for what in called} | set(ingesting))
         if problems:
-            raise SystemExit(f"after point {seed}.{attempt} ({interrupted}): " + "; ".join(problems))
-        number = sum(killed.values())
-        if interrupted and number % 10 == 0:
-            print(f"{number} of {points}, {time.monotonic() - begun:.0f} s, {len(expected.words)} files", flush=True)
+            raise SystemExit(f"after kill {seed}.{attempt} ({', '.join(under_way)}): " + "; ".join(problems))
+        if under_way:
+            number += 1
+            killed.update(under_way)
+            if number % 10 == 0:
+                print(
+                    f"{number} of {points}, {time.monotonic() - begun:.0f} s, {len(expected.words)} files", flush=True
+                )
     return killed
 
 
@@ -203,21 +206,26 @@ def document(word: str, rng: random.Random) -> bytes:
     return "\n\n".join(parts).encode()
 
 
-def check(data: Path, expected: Folder) -> list[str]:
-    """Let interrupted work finish and compare what is there with what is expected, which becomes what was found."""
+def check(data: Path, expected: Folder) -> tuple[list[str], list[str]]:
+    """Let interrupted work finish and compare what is there with what is expected, which becomes what was found.
+    Returns what is wrong, and which ingestion had been under way."""
     pid, lines = forked(data, lambda clew, out: out.write(json.dumps(inspect(clew, expected))))
     answer = lines.read()
     _, status = os.waitpid(pid, 0)
     if status or not answer:
-        return [f"the check ended with {status}"]
-    problems, found = json.loads(answer)
+        return [f"the check ended with {status}"], []
+    problems, ingesting, found = json.loads(answer)
     expected.words = {file_id: {word} for file_id, word in found.items()}
     expected.adding.clear()
-    return list(problems)
+    return list(problems), list(ingesting)
 
 
-def inspect(clew: Clew, expected: Folder) -> tuple[list[str], dict[str, str]]:
-    """What is wrong, and the word of each file that is there."""
+def inspect(clew: Clew, expected: Folder) -> tuple[list[str], list[str], dict[str, str]]:
+    """What is wrong, what was being ingested, and the word of each file that is there."""
+    ingesting = [
+        f"{'update' if file.version else 'first ingestion'}, stage {file.stage or 'queued'}"
+        for file in clew.list_files(_KB, status=FileStatus.PROCESSING)
+    ]
     clew.jobs.start()
     files = clew.wait([file.file_id for file in clew.list_files(_KB)], timeout=_RECOVERY)
     deadline = time.monotonic() + 10
@@ -234,7 +242,7 @@ def inspect(clew: Clew, expected: Folder) -> tuple[list[str], dict[str, str]]:
             problems.append(f"{file_id} ({found[file_id]}) was never added")
     for file in files:
         problems += of_file(clew, file, found[file.file_id])
-    return [*problems, *stale(clew, found, expected)], found
+    return [*problems, *stale(clew, found, expected)], ingesting, found
 
 
 def of_file(clew: Clew, file: File, word: str) -> Iterator[str]:

@@ -152,7 +152,7 @@ class Clew:
             cls.open(folder, overrides=overrides) as clew,
         ):
             findings = [finding for finding in clew.examine(repair=True) if not finding.repaired]
-            if wrong := [finding.detail for finding in findings if finding.kind != "missing original"]:
+            if wrong := [finding.detail for finding in findings if not finding.kind.endswith("original")]:
                 raise StorageError(f"{archive}: the backup could not be restored: {'; '.join(wrong)}")
             return sum(sum(clew.count_files(kb.kb_id).values()) for kb in clew.list_kbs())
 

@@ -234,6 +234,24 @@ def test_the_same_bytes_at_the_same_time_are_one_file(clew: Clew, slow: SlowEmbe
     assert clew.examine() == []
 
 
+def test_a_damaged_original_is_named(clew: Clew, slow: SlowEmbedder) -> None:
+    file = add(clew, RIVERS)
+    clew.originals.put(file.file_key, io.BytesIO(b"bit rot"))
+    assert [(found.kind, found.file_id, found.repaired) for found in clew.examine(repair=True)] == [
+        ("damaged original", file.file_id, False)
+    ]
+
+
+def test_no_more_files_are_read_at_once_than_there_are_workers(clew: Clew, slow: SlowEmbedder) -> None:
+    slow.go_on.clear()
+    ids = [clew.add_file("notes", f"{i}.md", io.BytesIO(f"# {i}\n\nText {i}.\n".encode()))[0].file_id for i in range(3)]
+    assert slow.waiting.wait(30)
+    time.sleep(1.0)
+    assert [bool(clew.file(file_id).stage) for file_id in ids] == [True, False, False]
+    slow.go_on.set()
+    assert {file.status for file in clew.wait(ids, timeout=60)} == {FileStatus.COMPLETED}
+
+
 def test_what_does_not_agree_is_found_and_repaired(clew: Clew, slow: SlowEmbedder) -> None:
     file, lost = add(clew, RIVERS), add(clew, "# Lakes\n\nLake Constance.\n", "lakes.md")
     clew.originals.delete(lost.file_key)

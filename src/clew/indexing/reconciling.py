@@ -7,6 +7,7 @@ from outside (a restored backup, a damaged folder); looking for it reads every f
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,7 +19,7 @@ from clew.indexing.pipeline import IndexingPipeline
 from clew.types import File, FileStatus, KnowledgeBase, Representation
 
 _Repair = Callable[[], object]
-Disagreement = Literal["stale entries", "missing entries", "unknown original", "missing original"]
+Disagreement = Literal["stale entries", "missing entries", "unknown original", "missing original", "damaged original"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Reconciler:
 
     def examine(self, *, repair: bool = False) -> list[Finding]:
         """Compare everything; with ``repair`` also put right what can be: leftovers go, missing entries are made anew
-        from the records. A missing original cannot be made again."""
+        from the records. A missing or damaged original cannot be made again."""
         found: list[Finding] = []
         for finding, mend in (*self._stale(), *self._unknown_originals(), *self._missing()):
             found.append(_repaired(finding, mend) if repair and mend is not None else finding)
@@ -82,9 +83,16 @@ class Reconciler:
                 for key in sorted(records.file_keys(file.file_id) - stored):
                     detail = f"the original {key} of {file.name} is gone; upload the file again"
                     yield Finding("missing original", kb.kb_id, file.file_id, detail), None
+                if file.file_key in stored and self._digest(file.file_key) != file.content_hash:
+                    detail = f"the original of {file.name} is not what was uploaded; upload the file again"
+                    yield Finding("damaged original", kb.kb_id, file.file_id, detail), None
                 # The index of attachments lies in memory and is filled when they are asked.
                 if file.status is FileStatus.COMPLETED and not kb.conversation_id:
                     yield from self._missing_entries(kb, file)
+
+    def _digest(self, file_key: str) -> str:
+        with self.pipeline.originals.local_path(file_key) as path, path.open("rb") as original:
+            return hashlib.file_digest(original, "sha256").hexdigest()
 
     def _missing_entries(self, kb: KnowledgeBase, file: File) -> Iterator[tuple[Finding, _Repair]]:
         pipeline = self.pipeline

@@ -1832,7 +1832,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "stale entries" | "missing entries" | "unknown original" | "missing original";
+            kind: "stale entries" | "missing entries" | "unknown original" | "missing original" | "damaged original";
             /** Repaired */
             repaired: boolean;
         };
