@@ -16,6 +16,7 @@ from typing import Literal
 import rjieba
 
 from clew.text.everyday_english import EVERYDAY_WORDS, FUNCTION_WORDS
+from clew.text.simplified import to_simplified
 
 EntityKind = Literal["person", "place", "organisation", "name", "title", "quoted", "term"]
 
@@ -64,7 +65,9 @@ _ORGANISATION_PART_TAGS = frozenset(("n", "j", "b", "vn", "eng", "zg", "s", "an"
 _NEVER_IN_NAMES_WORDS = "上市 母 子 总 分 同类 同行 本 该 其他 其它 目标 主要 哪家 双方 两家 年 学校 什么 类型"
 _NEVER_IN_NAMES = frozenset(_NEVER_IN_NAMES_WORDS.split())
 _ORGANISATION_MAX_PARTS = 6
-_NOT_NAMES_WORDS = "哪国 哪位 本国 该国 我国 全国 外国 国外 华裔 明星 亚科 地球 太阳 月亮 宝宝 高 都 于 和 明 时 那"
+_NOT_NAMES_WORDS = (
+    "哪国 哪位 本国 该国 我国 全国 外国 国外 华裔 明星 亚科 地球 太阳 月亮 宝宝 之日起 高 都 于 和 明 时 那"
+)
 _NOT_NAMES = frozenset(_NOT_NAMES_WORDS.split())
 _LATIN_IN_CHINESE = re.compile(r"[A-Za-zÀ-ſ](?:[A-Za-zÀ-ſ0-9.+\-&' ]*[A-Za-zÀ-ſ0-9+])?")
 _PERIOD = re.compile(r"(?:Q[1-4]|H[12]|FY)(?: ?\d+)?")
@@ -105,7 +108,13 @@ def has_cjk(text: str) -> bool:
 
 def tag(text: str) -> list[Tag]:
     """Tokens with part of speech; empty for a text without Chinese characters, where the tags would mean nothing."""
-    return rjieba.tag(text) if has_cjk(text) else []
+    if not has_cjk(text):
+        return []
+    tags, at = [], 0
+    for word, part_of_speech in rjieba.tag(to_simplified(text)):
+        tags.append((text[at : at + len(word)], part_of_speech))
+        at += len(word)
+    return tags
 
 
 def entities_of_tags(text: str, tags: Sequence[Tag], *, domain_terms: Sequence[str] = ()) -> list[Entity]:

@@ -1,8 +1,8 @@
 """Names of things as keys that a passage and a mention of it share.
 
-A name is *folded*: width, case, accents, punctuation and possessive endings are gone, so that *Boden's Boy* and
-*BODEN’S BOY* are one key. :func:`find_names` finds known names in running text: as runs of words in Latin script, as
-runs of characters in Chinese.
+A name is *folded*: width, case, accents, punctuation and possessive endings are gone and traditional characters are
+simplified, so that *Boden's Boy* and *BODEN’S BOY* are one key. :func:`find_names` finds known names in running text:
+as runs of words in Latin script, as runs of characters in Chinese.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import rjieba
+
 from clew.text.language import HAN
+from clew.text.simplified import to_simplified
 
 MAX_WORDS = 10
 MAX_CHARACTERS = 16
@@ -47,7 +50,7 @@ _COMMON_HAN = frozenset(_COMMON_HAN_WORDS.split())
 
 def fold_name(text: str) -> str:
     """The key of a name; empty where nothing of it is a word."""
-    text = unicodedata.normalize("NFKD", html.unescape(text)).casefold()
+    text = to_simplified(unicodedata.normalize("NFKD", html.unescape(text)).casefold())
     text = "".join(ch for ch in text if not unicodedata.combining(ch))
     words = (_POSSESSIVE.sub("", word) for word in text.split())
     folded = " ".join(_NOT_WORD.sub(" ", " ".join(words)).split())
@@ -134,7 +137,7 @@ def _han(text: str, known: Callable[[str], bool], begins: Callable[[str], bool])
         if not _HAN.search(run):
             continue
         plain = [i for i, ch in enumerate(run) if ch not in "·•"]
-        letters = "".join(run[i] for i in plain).casefold()
+        letters = to_simplified("".join(run[i] for i in plain).casefold())
         for first in range(len(letters)):
             inside_word = first > 0 and letters[first].isascii() and letters[first - 1].isascii()
             if inside_word or not begins(letters[first : first + 2]):
@@ -154,8 +157,12 @@ _ENGLISH_SUBJECT = re.compile(
 )
 _HAN_SUBJECT = re.compile(
     rf"^[《“「『]?(?P<name>[{HAN}·•A-Za-z0-9\- ]{{2,24}}?)[》”」』]?"
-    r"(?:[（(][^（）()]{0,120}[）)])?[,，]?\s*(?:是|为|為|指|又称|又稱|原名|位于|位於|亦称|简称|，)"
+    r"(?P<bracket>[（(][^（）()]{0,120}[）)])?[,，]?\s*(?:是|为|為|指|又称|又稱|原名|位于|位於|亦称|简称|，)"
 )
+# Parts of speech of words that stand nowhere in a name (目前, 但是, 自开埠至今), and not at its end (冷战期间).
+_NEVER_NOMINAL = frozenset(["p", "c", "d", "r", "t", "u", "uj", "ul", "uv", "ud", "uz", "ug", "y"])
+_NEVER_LAST = frozenset(["f", "m", "v", "vg"])
+_LONGEST_WITH_VERB = 6
 _ALIAS = re.compile(
     r"(?:以下简称|以下簡稱|简称|簡稱|又称|又稱|亦称|亦稱|别名|別名|原名|本名)[“「『\"：:]?"
     r"([^”」』\"，。、；）)\s]{2,12})"
@@ -173,7 +180,7 @@ def subject_names(text: str) -> tuple[str, ...]:
     names: list[str] = []
     if _HAN.match(_MARKS.sub("", opening)[:1] or " "):
         match = _HAN_SUBJECT.match(opening)
-        names += [match["name"]] if match else []
+        names += [match["name"]] if match and (match["bracket"] or _nominal(match["name"])) else []
         names += _ALIAS.findall(opening)
     else:
         match = _ENGLISH_SUBJECT.match(opening)
@@ -182,6 +189,15 @@ def subject_names(text: str) -> tuple[str, ...]:
             names += _ENGLISH_ALIAS.findall(opening)
     folded = (fold_name(_LEADING.sub("", name)) for name in names)
     return tuple(dict.fromkeys(name for name in folded if is_name(name)))
+
+
+def _nominal(name: str) -> bool:
+    """Whether the beginning of a Chinese sentence can be the name of something: no adverbial, no clause."""
+    tags = rjieba.tag(to_simplified(name.strip()))
+    kinds = {tag for _, tag in tags}
+    is_clause = bool(kinds & {"v", "vg"}) and len(name) > _LONGEST_WITH_VERB
+    adverbial = len(tags) > 1 and tags[-1][1] in _NEVER_LAST and not tags[-1][0].isdigit()
+    return not kinds & _NEVER_NOMINAL and not is_clause and not adverbial
 
 
 def _proper(name: str) -> bool:

@@ -3,9 +3,10 @@
 ``tokenize`` gives everything by which a passage may be found; ``query_terms`` gives those of a question's terms that
 say something, and nothing that ``tokenize`` would not give for the same text.
 
-Chinese is cut into dictionary words (rjieba, search mode). Beside them stand the pairs of neighbouring characters, so
-that names and words in no dictionary, traditional characters and cuts that differ between question and passage are
-found, and the single characters. Codes and numbers are kept whole beside their parts, also in unspaced Chinese.
+Chinese is cut into dictionary words (rjieba, search mode), traditional characters counting as their simplified ones.
+Beside them stand the pairs of neighbouring characters, so that names and words in no dictionary and cuts that differ
+between question and passage are found, and the single characters. Codes and numbers are kept whole beside their parts,
+also in unspaced Chinese.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from itertools import pairwise
 import rjieba
 
 from clew.text.language import HAN
+from clew.text.simplified import to_simplified
 
 _MAX_TERM = 64
 """Longer terms are cut off; nobody asks for them in full."""
@@ -52,6 +54,7 @@ _ENGLISH_STOPWORDS = frozenset(
 _HAN_STOPWORDS = frozenset("什么 多少 哪些 哪个 哪里 哪年 如何 怎么 怎样 为何 何时 是否 以及 几个".split())  # noqa: SIM905
 _HAN_FUNCTION = frozenset("的是了在和与及或等之为以于吗呢么而且也都就还又这那其该")
 """Characters that say nothing on their own, nor in a pair that is no word."""
+_CONNECTING_HAN = _HAN_FUNCTION | frozenset("由被所曾个")
 
 
 def tokenize(text: str) -> list[str]:
@@ -84,6 +87,25 @@ def query_terms(text: str) -> list[str]:
     return list(terms or dict.fromkeys(tokenize(text)))
 
 
+def word_spans(text: str) -> list[tuple[int, int]]:
+    """Where the words of ``text`` stand, in order: dictionary words of Chinese, runs of letters and digits."""
+    spans: list[tuple[int, int]] = []
+    for match in _RUN.finditer(text):
+        if match[1] is None:
+            spans.append(match.span())
+            continue
+        at = match.start()
+        for word in rjieba.cut(to_simplified(match[1])):
+            spans.append((at, at + len(word)))
+            at += len(word)
+    return spans
+
+
+def only_connects(word: str) -> bool:
+    """Whether a Chinese word says nothing but how others belong together (的, 由, 以及)."""
+    return _CONNECTING_HAN.issuperset(to_simplified(word))
+
+
 def _runs(text: str) -> Iterator[tuple[str, str]]:
     """Runs of Han characters (first place) and runs of letters and digits with connectors (second place)."""
     for match in _RUN.finditer(_normalised(text)):
@@ -96,7 +118,7 @@ def _runs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _normalised(text: str) -> str:
-    text = unicodedata.normalize("NFKC", text.translate(_BEFORE_NFKC)).lower()
+    text = to_simplified(unicodedata.normalize("NFKC", text.translate(_BEFORE_NFKC)).lower())
     if _ACCENTED.search(text):
         text = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text)))
     return text

@@ -64,6 +64,13 @@ def test_questions_without_capitals(text: str, expected: list[str]) -> None:
     assert names(text) == expected
 
 
+def test_traditional_text_is_read_as_simplified_and_quoted_as_it_stands() -> None:
+    text = "唐太宗與孫中山、黑龍江省"
+    found = extract_entities(text)
+    assert [entity.text for entity in found] == ["唐太宗", "孫中山", "黑龍江省"]
+    assert all(text[entity.start : entity.end] == entity.text for entity in found)
+
+
 def test_domain_terms_count_whatever_their_words() -> None:
     assert names("净息差是多少", domain_terms=["净息差"]) == ["净息差"]
     assert names("what is the cost ratio", domain_terms=["Cost Ratio", " "]) == ["cost ratio"]

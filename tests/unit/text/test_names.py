@@ -21,6 +21,12 @@ def test_accents_marks_and_spaces_between_characters_do_not_count() -> None:
     assert fold_name("…!") == ""
 
 
+def test_a_name_is_the_same_in_simplified_and_traditional_characters() -> None:
+    assert fold_name("孫中山") == fold_name("孙中山")
+    text = "興中會由孫中山創立。"
+    assert [text[s.start : s.end] for s in find_names(text, {"孙中山"}.__contains__)] == ["孫中山"]
+
+
 def test_a_title_gives_its_name_with_and_without_brackets() -> None:
     assert names_of_title("Henry Edwards (actor)") == ("henry edwards actor", "henry edwards")
     assert names_of_title("李白（诗人）") == ("李白诗人", "李白")
@@ -57,6 +63,13 @@ def test_names_in_running_text_begin_with_a_capital_and_in_questions_need_not() 
         ("The European Union (EU) is a union of states.", ("european union",)),
         ("《战国无双3》是由光荣开发的游戏。", ("战国无双3",)),
         ("江苏某某股份有限公司（以下简称“某某股份”）是一家公司。", ("江苏某某股份有限公司", "某某股份")),
+        ("路易九世（1214年－1270年），法國國王。", ("路易九世",)),
+        ("有期徒刑是一種刑罰。", ("有期徒刑",)),
+        ("但是，法律另有規定的除外。", ()),
+        ("目前，该公司有员工三百人。", ()),
+        ("自開埠至今，人口增長十倍。", ()),
+        ("截至2014年，共有十二所学校。", ()),
+        ("民主黨領導人準備要顛覆杜魯門，沒有成功。", ()),
         ("However, it is not known why.", ()),
         ("it was a dark night.", ()),
     ],

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.text.tokenizing import query_terms, stem, tokenize
+from clew.text.simplified import to_simplified
+from clew.text.tokenizing import only_connects, query_terms, stem, tokenize, word_spans
 
 
 @pytest.mark.parametrize(
@@ -20,6 +21,9 @@ from clew.text.tokenizing import query_terms, stem, tokenize
         ("他叫欧阳翀翯", "翀翯"),
         ("臺灣最高的山是玉山", "玉山"),
         ("臺灣最高的山是玉山", "臺灣"),
+        ("臺灣最高的山是玉山", "台湾"),
+        ("一九二三年的發電廠", "发电厂"),
+        ("乾隆皇帝的头发", "頭髮"),
         ("营业收入为1,234.56万元", "1234.56"),
         ("营业收入为１２３４．５６万元", "1,234.56"),
         ("增长12.5%", "12.5"),
@@ -118,3 +122,29 @@ def test_time_is_linear(unit: str) -> None:
     began = time.process_time()
     tokenize(text)
     assert time.process_time() - began < 3
+
+
+def test_traditional_characters_make_the_terms_of_simplified_ones() -> None:
+    assert tokenize("下令興建聖禮拜教堂") == tokenize("下令兴建圣礼拜教堂")
+
+
+def test_words_and_where_they_stand() -> None:
+    text = "Who 下令興建聖禮拜教堂, 在1248年?"
+    words = [text[start:end] for start, end in word_spans(text)]
+    assert "".join(words) == "Who下令興建聖禮拜教堂在1248年"
+    assert {"Who", "興建", "教堂", "1248"} <= set(words)
+
+
+def test_words_that_only_connect() -> None:
+    assert [word for word in ("由", "以及", "為", "教堂", "什么", "的", "與") if only_connects(word)] == [
+        "由",
+        "以及",
+        "為",
+        "的",
+        "與",
+    ]
+
+
+@given(st.text(max_size=60))
+def test_simplifying_keeps_every_place(text: str) -> None:
+    assert len(to_simplified(text)) == len(text)
