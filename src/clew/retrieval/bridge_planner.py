@@ -21,10 +21,10 @@ from clew.retrieval.graph_walk import Mention, Target, Walk
 from clew.retrieval.planners import Plan, Situation, Variant
 from clew.retrieval.recall import in_scope
 from clew.storage.base import Posting, Records, SearchIndex
-from clew.text.entities import Entity, extract_entities
+from clew.text.entities import Entity, extract_entities, has_cjk
 from clew.text.everyday_english import FUNCTION_WORDS
 from clew.text.names import fold_name, is_name
-from clew.text.tokenizing import query_terms, tokenize
+from clew.text.tokenizing import only_connects, query_terms, tokenize, word_spans
 from clew.types import Candidate, FloatArray, Query, Representation, Scope
 
 _NAMES_PER_ROUND = 3
@@ -65,19 +65,21 @@ class Bridge:
 class BridgePlanner:
     """Plans the look-ups of one question; make a new one for each.
 
-    ``walk`` is limited to the KBs of the request, ``scope`` limits it further.
+    ``walk`` is limited to the KBs of the request, ``scope`` limits it further; without ``models`` those fitted on the
+    question's language serve.
     """
 
     name = "bridge"
 
     def __init__(
-        self, walk: Walk, index: SearchIndex, records: Records, scope: Scope, models: BridgeModels = MODELS
+        self, walk: Walk, index: SearchIndex, records: Records, scope: Scope, models: BridgeModels | None = None
     ) -> None:
         self._walk = walk
         self._index = index
         self._records = records
         self._scope = scope
-        self._models = models
+        self._given = models
+        self._models = models or MODELS["en"]
         self._followed: dict[str, Bridge] = {}
         self._targets: set[str] = set()
         self._mentions: dict[str, list[Mention]] = {}
@@ -92,6 +94,7 @@ class BridgePlanner:
     def begin(self, queries: Mapping[str, Query]) -> Mapping[str, Sequence[Posting]]:
         """Passages that are about what the question names, by KB: one more route of the first look-up."""
         query = next(iter(queries.values()))
+        self._models = self._given or MODELS[query.language]
         self._question = self._walk.mentions(query.text, self._allows, capitals=query.text.lower() != query.text)
         scored = {
             target: len(mention.name.split()) ** 0.5 * mention.quality
@@ -270,10 +273,14 @@ class BridgePlanner:
         found = []
         for chunk_id in sources:
             passage = evidence.passages[chunk_id]
-            known = self._walk.names_of(chunk_id).union(m.name for m in self._mentions[chunk_id])
+            mentions = self._mentions[chunk_id]
+            known = self._walk.names_of(chunk_id).union(m.name for m in mentions)
             for entity in self._named(chunk_id, passage.text):
                 name = fold_name(entity.text)
-                if is_name(name) and name not in known and name not in self._followed and not _within(name, asked):
+                # A part of a known name is what the tagger has left of it (易九世 of 路易九世).
+                is_part = any(m.start <= entity.start and entity.end <= m.end for m in mentions)
+                new = name not in known and name not in self._followed and not is_part and not _within(name, asked)
+                if new and is_name(name):
                     found.append((passage, name, entity.start, entity.end))
         return found
 
@@ -315,21 +322,20 @@ class BridgePlanner:
         ]
 
     def _sub_question(self, situation: Situation, bridges: Sequence[Bridge]) -> str:
-        """The question with what the bridges' passages resolve taken out and the bridges put in its place.
+        """The question with what the bridges' passages resolve taken out and the bridges put in its (first) place.
 
         Resolved are the names of these passages, and the words of the question that stand in them; function words
         between resolved ones go with them.
         """
         question = situation.question
         resolved = self._resolved_spans(situation, bridges)
-        names = [bridge.shown for bridge in bridges]
+        names = ("、" if situation.query.language == "zh" else ", ").join(bridge.shown for bridge in bridges)
         if not resolved:
-            return _asked([question.rstrip(" ?？。."), ", ".join(names)], question)
-        pieces, last = [], 0
-        for place, (start, end) in enumerate(resolved):
-            pieces.append(question[last:start])
-            share = names[place : place + 1] if place < len(resolved) - 1 else names[place:]
-            pieces.append(", ".join(share))
+            return _asked([question.rstrip(" ?？。."), names], question)
+        pieces: list[str] = []
+        last = 0
+        for start, end in resolved:
+            pieces += [question[last:start], "" if pieces else names]
             last = end
         return _asked([*pieces, question[last:].rstrip(" ?？。.")], question)
 
@@ -342,11 +348,13 @@ class BridgePlanner:
             chunk = situation.chunks[bridge.source]
             around = chunk.text[max(0, bridge.start - _CLAUSE) : bridge.start + _CLAUSE]
             known.update(term[:5] for term in tokenize(" ".join([*chunk.section_titles[-1:], around])))
-        for match in _WORD.finditer(question):
-            terms = query_terms(match[0])
-            function = match[0].lower() in FUNCTION_WORDS
-            if not function and len(match[0]) > 2 and match.start() and all(term[:5] in known for term in terms):
-                spans.append(match.span())
+        for start, end in _words(question):
+            word = question[start:end]
+            terms = query_terms(word)
+            # An English question's first word only opens it, and its short words say little.
+            says = len(word) > 1 if has_cjk(word) else start > 0 and len(word) > 2
+            if says and not _connects(word) and all(term[:5] in known for term in terms):
+                spans.append((start, end))
         return _joined(sorted(spans), question)
 
     def relation_terms(self, question: str) -> frozenset[str]:
@@ -393,13 +401,25 @@ def _within(name: str, text: str) -> bool:
     return f" {name} " in text or (not name.isascii() and name in text)
 
 
+def _words(text: str, first: int = 0, last: int | None = None) -> Iterator[tuple[int, int]]:
+    """Where the words of ``text[first:last]`` stand in ``text``."""
+    for match in _WORD.finditer(text, first, len(text) if last is None else last):
+        if has_cjk(match[0]):
+            yield from ((match.start() + start, match.start() + end) for start, end in word_spans(match[0]))
+        else:
+            yield match.span()
+
+
+def _connects(word: str) -> bool:
+    return only_connects(word) if has_cjk(word) else word.lower() in FUNCTION_WORDS
+
+
 def _joined(spans: Sequence[tuple[int, int]], question: str) -> list[tuple[int, int]]:
     """Spans with those joined between which only function words stand."""
     joined: list[tuple[int, int]] = []
     for start, end in spans:
         if joined and (
-            start <= joined[-1][1]
-            or all(word.lower() in FUNCTION_WORDS for word in _WORD.findall(question[joined[-1][1] : start]))
+            start <= joined[-1][1] or all(_connects(question[s:e]) for s, e in _words(question, joined[-1][1], start))
         ):
             joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
         else:
