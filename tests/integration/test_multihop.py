@@ -279,3 +279,41 @@ def test_a_model_that_is_asked_for_and_not_there_is_an_error(server: ScriptedSer
         clew.ingest_parsed("films", "films", parsed_corpus(FILMS[:3]))
         with pytest.raises(SettingsError, match=r"recursion\.planner"):
             search(clew)
+
+
+# --- a weak first round ----------------------------------------------------------------------------------------
+
+# Decided single by the model; nothing in the films speaks of what it names.
+FOREIGN = "Which river flows through Zwingenberg?"
+
+
+def auto(clew: Clew, question: str, mode: Any = "auto", **recursion: Any) -> RetrievalResult:
+    # Thresholds that no score reaches leave the decision to the scripted model.
+    complexity = {"rules_single_threshold": 0, "rules_multi_threshold": 1, "classifier": "none"}
+    overlay = {"complexity": complexity, "recursion": recursion}
+    return clew.search(question, kbs=["films"], mode=mode, overlay=overlay)
+
+
+def test_a_single_question_whose_first_round_is_weak_goes_on(clew: Clew, server: ScriptedServer) -> None:
+    server.add("no", verdict("Where does the river of Zwingenberg rise?"), verdict())
+    trace = auto(clew, FOREIGN).trace
+    assert trace.complexity is not None
+    assert (trace.complexity.mode, trace.complexity.source) == ("multi", "weak_first_round")
+    assert trace.complexity.llm_verdict is False, "what was decided at first stays to be seen"
+    assert len(trace.rounds) == 2
+
+
+def test_a_first_round_that_names_what_was_asked_for_is_enough(clew: Clew, server: ScriptedServer) -> None:
+    server.add("no")
+    trace = auto(clew, "Who directed Boden's Boy?").trace
+    assert trace.complexity is not None
+    assert (trace.complexity.mode, trace.complexity.source, len(trace.rounds)) == ("single", "model", 1)
+
+
+@pytest.mark.parametrize("asked", [{"mode": "single"}, {"escalate_weak_single": False}], ids=["request", "setting"])
+def test_a_weak_first_round_can_be_left_as_it_is(clew: Clew, server: ScriptedServer, asked: dict[str, Any]) -> None:
+    server.add("no")
+    trace = auto(clew, FOREIGN, **asked).trace
+    assert trace.complexity is not None
+    assert trace.complexity.mode == "single"
+    assert len(trace.rounds) == 1
