@@ -18,6 +18,8 @@ _NUMERIC = re.compile(
 _DASH = re.compile(r"[$€£]?\s*[—–\-−]+$")
 _TAIL = re.compile(r"[)%％]+$|\)\s*%$|pts?$|x$")
 _YEAR = re.compile(r"(?:19|20)\d\d[*†]?$")
+_FORECAST = re.compile(r"(?:19|20)\d\d\s?[AEFPQ]$|[1-4]Q\d\d$")
+"""A year as analysts write it: actual, estimated …"""
 _BULLET = re.compile(
     r"(?:[•●○▪■◦·–—\-*□☐☒]|[(（]?[0-9A-Za-z]{1,3}[).）]|\d{1,2}(?:\.\d{1,2})*|[一二三四五六七八九十]+、)$"
 )
@@ -111,7 +113,10 @@ class _Line:
         figures = self.figures
         if not figures or (_BULLET.match(self.pieces[0].text) and len(self.pieces) < 3):
             return False
-        return not all(p.year for p in figures) or len(self.pieces) - len(figures) > 1
+        forecasts = sum(1 for p in self.pieces if _FORECAST.match(p.text))
+        labels = len(self.pieces) - len(figures) - forecasts
+        # Two tables side by side have two labels over their years.
+        return not all(p.year for p in figures) or labels > max(1, (len(figures) + forecasts) // 3)
 
     @property
     def years(self) -> bool:

@@ -86,7 +86,15 @@ def _both(row: Row, gutter: float) -> bool:
     return row.x0 < gutter < row.x1
 
 
+def _beside(rows: Sequence[Row], gutter: float) -> Sequence[Row]:
+    """The rows from where both columns have begun to where one of them ends: below it the other may hold anything."""
+    left = [index for index, row in enumerate(rows) if row.x0 < gutter]
+    right = [index for index, row in enumerate(rows) if row.x1 > gutter]
+    return rows[max(left[0], right[0]) : min(left[-1], right[-1]) + 1] if left and right else []
+
+
 def _two_columns(rows: Sequence[Row], gutter: float) -> bool:
+    rows = _beside(rows, gutter)
     both = [row for row in rows if _both(row, gutter)]
     if len(both) < 4:
         return False

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from clew.indexing.parsers.base import join_lines
+from clew.indexing.parsers.grids import is_data_number
 from clew.indexing.parsers.pdf_aligned import AlignedTable, pieces_of
 from clew.indexing.parsers.pdf_lines import rows_of
 from clew.indexing.parsers.pdf_page import Rule, Word
@@ -56,7 +57,7 @@ def _table(left: float, right: float, heights: Lines, words: Sequence[Word]) -> 
     filled = sum(1 for row in rows if sum(1 for cell in row if cell) > 1)
     if filled < 3 or filled < 0.6 * sum(1 for row in rows if any(row)):
         return None
-    figures = [any(c.isdigit() for c in "".join(row[1:])) for row in rows]
+    figures = [any(map(is_data_number, row[1:])) for row in rows]
     header = int((not figures[0] and any(rows[0]) and any(figures)) or all(w.bold for w in strips[0]))
     return AlignedTable(BBox(left, heights[0], right, heights[-1]), rows, header, [], columns)
 

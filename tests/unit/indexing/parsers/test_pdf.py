@@ -164,6 +164,23 @@ def test_running_headers_and_page_numbers_are_no_text() -> None:
     assert not any(block.text.isdigit() for block in parsed.blocks)
 
 
+def test_a_side_column_that_ends_above_the_text_and_its_table_is_read_after_them() -> None:
+    page = PdfPage()
+    for n in range(14):
+        page.text(40, 100 + 14 * n, f"the report says in line {n} what became of the sales")
+    for n in range(8):  # on base lines of its own, as side columns are
+        page.text(400, 105 + 16 * n, f"side note {n} of it")
+    for row, label in enumerate(("Year", "Revenue", "Profit", "Margin", "Shares")):
+        page.text(40, 320 + 14 * row, label)
+        for column in range(3):
+            page.text(150 + 60 * column, 320 + 14 * row, f"{2023 + column}" if not row else f"{row},{column}00")
+    parsed = parse(pdf(page), "a.pdf")
+    text = "\n".join(block.text for block in parsed.blocks)
+    assert "line 12 what became of the sales the report says in line 13" in " ".join(text.split())
+    assert text.index("line 13") < text.index("Revenue") < text.index("side note 0")
+    assert "side note 6 of it side note 7" in " ".join(text.split())
+
+
 def test_two_columns_are_read_one_after_the_other() -> None:
     left = [f"left column line number {n} with enough words" for n in range(8)]
     right = [f"right column line number {n} with enough words" for n in range(8)]

@@ -78,3 +78,16 @@ def test_list_items_are_no_table() -> None:
             110, 100 + 14 * index, f"obligation number {index} of us"
         )
     assert all(block.type is not BlockType.TABLE for block in parse(pdf(page), "a.pdf").blocks)
+
+
+def test_years_and_forecasts_head_their_columns() -> None:
+    page = PdfPage().text(60, 100, "Forecast")
+    for x, text in zip((300, 360, 420, 480), ("2023", "2024", "2025E", "2026E"), strict=True):
+        page.text(x, 100, text)
+    for row, label in enumerate(("Revenue", "Net profit", "Margin")):
+        page.text(60, 120 + 15 * row, label)
+        for column, x in enumerate((300, 360, 420, 480)):
+            page.text(x, 120 + 15 * row, f"{(row + 1) * 1100 + column:,}")
+    table = only_table(page)
+    assert table.header_rows == 1
+    assert table.rows[0] == ("Forecast", "2023", "2024", "2025E", "2026E")
