@@ -10,7 +10,7 @@ ARGS ?=
 # The embedded model is built once for all test runs of this user.
 export CLEW_TEST_MODELS ?= $(HOME)/.cache/clew-tests/models
 
-.PHONY: demo test lint pytest web web-test browser-test wheel lock clean chromium
+.PHONY: demo test lint pytest web web-test browser-test screenshots wheel lock clean chromium
 
 demo: $(VENV)/.ready src/clew/api/page/index.html
 	@$(PYTHON) demo/run.py --clew $(BIN)/clew --data $(DEMO_DATA) --port $(DEMO_PORT)
@@ -34,6 +34,10 @@ web-test: web/node_modules/.ready src/clew/api/page/index.html
 
 browser-test: $(VENV)/.ready web/node_modules/.ready src/clew/api/page/index.html chromium
 	cd web && CLEW_MODELS__FOLDER=$(CLEW_TEST_MODELS) PYTHON=$(abspath $(BIN)/python) npm run --silent test:browser
+
+# Pictures of every page in both languages and themes, into docs/images.
+screenshots: $(VENV)/.ready web/node_modules/.ready src/clew/api/page/index.html chromium
+	cd web && CLEW_MODELS__FOLDER=$(CLEW_TEST_MODELS) PYTHON=$(abspath $(BIN)/python) npm run --silent screenshots
 
 # On Debian as root Chromium is installed; elsewhere what is missing is named.
 chromium:

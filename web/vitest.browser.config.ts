@@ -16,7 +16,8 @@ export default defineConfig({
   test: {
     globals: true,
     environment: "node",
-    include: ["tests/browser/**/*.test.ts"],
+    // Pictures for docs/images are taken on demand.
+    include: [process.env.CLEW_SCREENSHOTS ? "tests/browser/screenshots.ts" : "tests/browser/**/*.test.ts"],
     fileParallelism: false,
     testTimeout: 300_000,
     hookTimeout: 300_000,

@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Browser, type BrowserContextOptions, type Page, chromium } from "playwright-core";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PYTHON = process.env["PYTHON"] ?? join(ROOT, ".venv/bin/python");
 // The embedded model is built once for all tests.
 const MODELS =
@@ -40,7 +40,15 @@ export function textFile(name: string, text: string): { name: string; mimeType: 
 
 export interface RunningServer {
   url: string;
+  /** The data folder, and the environment by which commands find it; of a server that was started here. */
+  data?: string;
+  env?: Record<string, string>;
   stop: () => Promise<void>;
+}
+
+/** The command `clew` of the interpreter in use. */
+export function clewCommand(): string[] {
+  return [join(dirname(PYTHON), "clew")];
 }
 
 /** `clew serve`; with CLEW_BROWSER_FAKE set, the fake of tests/fakes instead. CLEW_BROWSER_SERVER names a server that
@@ -51,17 +59,17 @@ export async function startServer(settings: Record<string, string> = {}): Promis
   const port = await freePort();
   const data = mkdtempSync(join(tmpdir(), "clew-browser-"));
   const fake = process.env["CLEW_BROWSER_FAKE"] !== undefined;
-  const [program, ...words] = fake ? [PYTHON, "-m", "fakes.serve", String(port)] : [join(dirname(PYTHON), "clew"), "serve"];
+  const [program, ...words] = fake ? [PYTHON, "-m", "fakes.serve", String(port)] : [...clewCommand(), "serve"];
+  const env = {
+    PYTHONPATH: [join(ROOT, "tests"), process.env["PYTHONPATH"]].filter(Boolean).join(":"),
+    CLEW_MODELS__FOLDER: MODELS,
+    CLEW_DATA: data,
+    CLEW_SERVER__PORT: String(port),
+    ...settings,
+  };
   const child = spawn(program!, words, {
     cwd: data,
-    env: {
-      ...process.env,
-      PYTHONPATH: [join(ROOT, "tests"), process.env["PYTHONPATH"]].filter(Boolean).join(":"),
-      CLEW_MODELS__FOLDER: MODELS,
-      CLEW_DATA: data,
-      CLEW_SERVER__PORT: String(port),
-      ...settings,
-    },
+    env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const output: string[] = [];
@@ -71,6 +79,8 @@ export async function startServer(settings: Record<string, string> = {}): Promis
   await untilHealthy(url, child, output);
   return {
     url,
+    data,
+    env,
     stop: async () => {
       await ended(child);
       rmSync(data, { recursive: true, force: true });

@@ -459,6 +459,21 @@ describe("language, theme and phone", () => {
     expect(await seriousIssues(page)).toEqual([]);
   });
 
+  it("every page fits a phone in the dark, in Chinese", async () => {
+    const options = { viewport: { width: 390, height: 780 }, isMobile: true, hasTouch: true, colorScheme: "dark" as const, locale: "zh-CN" };
+    const phone = await openPage(browser, server.url, options);
+    const [kb] = (await api("GET", "/kbs")) as { kb_id: string }[];
+    for (const path of ["/chat", "/kbs", `/kbs/${kb!.kb_id}`, `/kbs/${kb!.kb_id}/settings`, "/debug", "/evaluation", "/settings"]) {
+      await phone.goto(`${server.url}${path}`);
+      await phone.getByRole("heading").first().waitFor();
+      await phone.getByRole("status", { name: "正在加载" }).waitFor({ state: "detached" });
+      expect([path, await phone.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)]).toEqual([path, 0]);
+      expect([path, ...(await seriousIssues(phone))]).toEqual([path]);
+    }
+    expect(problems(phone)).toEqual([]);
+    await phone.context().close();
+  });
+
   it("fits a phone, with the menu and the source in drawers", async () => {
     const phone = await openPage(browser, server.url, { viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true });
     await phone.getByPlaceholder("Ask about your documents").fill(QUESTION);

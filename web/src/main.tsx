@@ -44,7 +44,7 @@ function Root() {
   const { dark, language } = usePreferences();
   const theme = useMemo(() => themeFor(dark), [dark]);
   return (
-    <XProvider theme={theme} locale={antdLocale(language)}>
+    <XProvider theme={theme} locale={antdLocale(language)} button={{ autoInsertSpace: false }}>
       <AntApp style={{ height: "100%" }}>
         <RouterProvider router={router} />
       </AntApp>

@@ -1,11 +1,12 @@
 import { useTranslation } from "react-i18next";
+import { said } from "../i18n/said";
 import { ThreadPicture } from "./ThreadPicture";
 import styles from "./trace.module.css";
 import { type RoundView, type TraceView, featuresOf, sourceName } from "./traceView";
 
 /** Every decision and round of a trace. */
 export default function TraceDetails({ view }: { view: TraceView }) {
-  const { t } = useTranslation();
+  const { t, i18n } = useTranslation();
   return (
     <>
       <dl className={styles.facts}>
@@ -13,7 +14,7 @@ export default function TraceDetails({ view }: { view: TraceView }) {
           <Fact name={t("trace.decision")}>
             {t(`trace.${view.mode}`)}
             {view.source && ` · ${sourceName(view.source, t)}`}
-            {view.decision?.reason && <span className={styles.reason}>{view.decision.reason}</span>}
+            {view.decision?.reason && <span className={styles.reason}>{said(view.decision.reason, i18n.language)}</span>}
           </Fact>
         )}
         {view.decision && <Fact name={t("trace.score")}>{view.decision.rule_score.toFixed(2)}</Fact>}

@@ -4,6 +4,7 @@ import { useTranslation } from "react-i18next";
 import type { Decision, KindDecision } from "../api/client";
 import { decisionsQuery } from "../api/queries";
 import { featuresOf, sourceName } from "../chat/traceView";
+import { said } from "../i18n/said";
 import { Bars } from "./Bars";
 import { Thresholds } from "./Thresholds";
 import styles from "./debug.module.css";
@@ -11,7 +12,7 @@ import { replayKind, replayMode, turnedOver } from "./replay";
 
 /** Single or multi: what was seen, what it weighed, and what other thresholds would have made of it. */
 export function ComplexityCard({ decision }: { decision: Decision }) {
-  const { t } = useTranslation();
+  const { t, i18n } = useTranslation();
   const recorded = decision.thresholds ?? {};
   const [moved, setMoved] = useMoved(recorded);
   const decisions = useQuery(decisionsQuery);
@@ -27,7 +28,7 @@ export function ComplexityCard({ decision }: { decision: Decision }) {
         <span>{sourceName(decision.source, t)}</span>
         <Milliseconds ms={decision.ms} />
       </header>
-      <p className={styles.reason}>{decision.reason}</p>
+      <p className={styles.reason}>{said(decision.reason, i18n.language)}</p>
       <dl className={styles.facts}>
         <Fact name={t("trace.score")} value={decision.rule_score.toFixed(3)} />
         {probability !== null && (
@@ -74,7 +75,7 @@ export function ComplexityCard({ decision }: { decision: Decision }) {
 
 /** Fact or summary. */
 export function KindCard({ decision }: { decision: KindDecision }) {
-  const { t } = useTranslation();
+  const { t, i18n } = useTranslation();
   const recorded = decision.thresholds ?? {};
   const [moved, setMoved] = useMoved(recorded);
   const kind = replayKind(decision, moved);
@@ -89,7 +90,7 @@ export function KindCard({ decision }: { decision: KindDecision }) {
         <span>{t(`debug.kindSource.${decision.source}` as "debug.kindSource.r1", { defaultValue: decision.source })}</span>
         <Milliseconds ms={decision.ms} />
       </header>
-      <p className={styles.reason}>{decision.reason}</p>
+      <p className={styles.reason}>{said(decision.reason, i18n.language)}</p>
       <dl className={styles.facts}>
         <Fact name={t("debug.kindScore")} value={decision.score.toFixed(3)} />
         {decision.title_similarity != null && <Fact name={t("debug.titles")} value={decision.title_similarity.toFixed(3)} />}

@@ -11,8 +11,12 @@ export type Chunks = ReadonlyMap<string, FoundChunk>;
 const ROWS_FIRST = 12;
 
 /** Every stage's ranking side by side: one row a passage, one column a stage. */
-export function Rankings({ stages, chunks, kept, label }: { stages: readonly Stage[]; chunks: Chunks; kept: ReadonlySet<string>; label: string }) {
+export function Rankings(props: { stages: readonly Stage[]; chunks: Chunks; kept: ReadonlySet<string>; label: string }) {
+  const { chunks, kept, label } = props;
   const { t } = useTranslation();
+  // A stage that saw nothing and says nothing would only push the others out of sight.
+  const stages = useMemo(() => props.stages.filter(saysSomething), [props.stages]);
+  const empty = props.stages.filter((stage) => !saysSomething(stage));
   const rows = useMemo(() => rowsOf(stages), [stages]);
   const [all, setAll] = useState(false);
   const shown = all ? rows : rows.slice(0, ROWS_FIRST);
@@ -44,6 +48,11 @@ export function Rankings({ stages, chunks, kept, label }: { stages: readonly Sta
           ))}
         </tbody>
       </table>
+      {empty.length > 0 && (
+        <p className="quiet">
+          {t("debug.foundNothing")}: {[...new Set(empty.map((stage) => stageName(stage.name, t)))].join(", ")}
+        </p>
+      )}
       {stages
         .filter((stage) => stage.text)
         .map((stage) => (
@@ -58,6 +67,10 @@ export function Rankings({ stages, chunks, kept, label }: { stages: readonly Sta
       )}
     </div>
   );
+}
+
+function saysSomething({ ranking, dropped, note, text }: Stage): boolean {
+  return (ranking ?? []).length + (dropped ?? []).length > 0 || note !== "" || text !== "";
 }
 
 function PassageRow({ row, chunks, kept }: { row: Row; chunks: Chunks; kept: boolean }) {

@@ -185,6 +185,7 @@ export const en = {
     passage: "Passage",
     inContext: "in the answer",
     nothing: "Nothing was found.",
+    foundNothing: "Found nothing",
     fewer: "Show fewer",
     allRows: "Show all {{count}}",
     openDocument: "Open the document",
