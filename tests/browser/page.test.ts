@@ -438,6 +438,7 @@ describe("settings and evaluation", () => {
 
 describe("language, theme and phone", () => {
   it("the page speaks Chinese when asked to, and remembers it", async () => {
+    await page.goto(`${server.url}/chat`);
     await page.getByRole("button", { name: "中文" }).click();
     await page.getByRole("heading", { name: "想了解什么？" }).waitFor();
     await page.reload();

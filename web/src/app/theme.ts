@@ -31,7 +31,7 @@ export function themeFor(dark: boolean): ThemeConfig {
       colorTextBase: dark ? "#eceae4" : "#22231f",
       colorBorder: dark ? "#3a3c37" : "#d9d7cf",
       colorBorderSecondary: dark ? "#2a2c28" : "#e9e7e0",
-      colorTextPlaceholder: dark ? "#8f9189" : "#74766e",
+      colorTextPlaceholder: dark ? "#a9aba2" : "#74766e",
       wireframe: false,
     },
     components: {
