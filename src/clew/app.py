@@ -47,12 +47,13 @@ from clew.retrieval.complexity.cascade import decide
 from clew.retrieval.complexity.features import FEATURES_VERSION
 from clew.retrieval.file_preference import admits
 from clew.retrieval.graph_walk import NameGraph
-from clew.retrieval.kind import decide_kind
+from clew.retrieval.kind import KindChoice, decide_kind
 from clew.retrieval.model_planner import ModelPlanner
 from clew.retrieval.pipeline import RetrievalRequest, RetrievalResult, Retriever
 from clew.retrieval.planners import Planner
 from clew.retrieval.recall import Searched, SearchedKb
 from clew.retrieval.rewriting import Turn
+from clew.retrieval.section_search import titles_in
 from clew.storage.archive import unpacked, write_archive
 from clew.storage.base import Attachment, Conversation, Message, NewFile
 from clew.storage.originals import FolderOriginals
@@ -90,7 +91,6 @@ _HISTORY_MESSAGES = 8
 
 
 ModelProgress = Callable[[float, str], None]
-KindChoice = Literal["auto", "fact", "summary"]
 ModelPart = Literal["embedder", "chat", "enrichment", "vision", "reranker"]
 
 
@@ -260,7 +260,9 @@ class Clew:
     @cached_property
     def retriever(self) -> Retriever:
         """The read flow."""
-        return Retriever(self.records, self.index, self._decide, self._planner, self.reranker, self.enrichment)
+        return Retriever(
+            self.records, self.index, self._decide, self._planner, self._decide_kind, self.reranker, self.enrichment
+        )
 
     def _planner(self, kbs: Sequence[SearchedKb], scope: Scope) -> Planner:
         recursion = kbs[0].settings.recursion
@@ -683,16 +685,9 @@ class Clew:
         named. Recorded unless ``record`` is false; nothing is looked up.
         """
         found = None if kb is None else self.kb(kb)
-        decision = decide_kind(
-            question,
-            kind=kind,
-            settings=(self.settings if found is None else self.settings.for_kb(found.settings)).kind,
-            titles=None if found is None else partial(self._titles, found.kb_id),
-            chat_model=self.enrichment,
-        )
-        if record:
-            self.records.add_decision("kind", to_json(decision))
-        return decision
+        settings = self.settings if found is None else self.settings.for_kb(found.settings)
+        scope = None if found is None else Scope((found.kb_id,))
+        return self._kind(question, kind, settings, scope, record=record)
 
     def decisions(
         self, *, offset: int = 0, limit: int | None = None, latest_first: bool = False
@@ -854,12 +849,22 @@ class Clew:
     def _saved_settings(self) -> Settings:
         return self.settings.model_copy(update={"models": self.saved_models})
 
-    def _titles(self, kb_id: str) -> list[str]:
-        """Titles of the KB's searchable files, then of their sections, upper levels first."""
-        files = [file for file in self.records.list_files(kb_id, status=FileStatus.COMPLETED) if file.enabled]
-        sections = (section for file in files for section in self.records.sections(file.file_id) if section.level)
-        by_level = sorted(sections, key=lambda section: section.level)
-        return [file.title or file.name for file in files] + [section.title for section in by_level]
+    def _decide_kind(self, question: str, kind: KindChoice, kb: SearchedKb, scope: Scope) -> KindDecision:
+        return self._kind(question, kind, kb.settings, scope)
+
+    def _kind(
+        self, question: str, kind: KindChoice, settings: Settings, scope: Scope | None, *, record: bool = True
+    ) -> KindDecision:
+        decision = decide_kind(
+            question,
+            kind=kind,
+            settings=settings.kind,
+            titles=None if scope is None else partial(titles_in, self.records, scope),
+            chat_model=self.enrichment,
+        )
+        if record:
+            self.records.add_decision("kind", to_json(decision))
+        return decision
 
     def _question_vector(self, question: str) -> FloatArray:
         vector: FloatArray = self.embedder.embed_queries([question])[0]
@@ -902,8 +907,8 @@ class Clew:
             raise InputError("Name at least one knowledge base to search, or attach a file to the conversation.")
         if mode not in ("auto", "single", "multi"):
             raise InputError(f"retrieval mode {mode!r}: use auto, single or multi.")
-        if kind not in ("auto", "fact"):
-            raise InputError(f"kind {kind!r}: use auto or fact; summaries are not answered yet.")
+        if kind not in ("auto", "fact", "summary"):
+            raise InputError(f"kind {kind!r}: use auto, fact or summary.")
         records = list({kb.kb_id: kb for kb in map(self.kb, kbs)}.values())
         scope = Scope(
             tuple(kb.kb_id for kb in records),
@@ -913,7 +918,7 @@ class Clew:
         searched = tuple(
             SearchedKb(kb, self.settings.for_kb(merged(kb.settings, overlay)), self._embedder_of(kb)) for kb in records
         )
-        return RetrievalRequest(question, searched, scope, mode)
+        return RetrievalRequest(question, searched, scope, mode, kind)
 
     def _answer(self, request: RetrievalRequest, conversation_id: str) -> Iterator[AnswerEvent]:
         if small_talk(request.question, request.history) is None:

@@ -211,6 +211,8 @@ class SummarySettings(_Section):
     """Seconds that one call of the model may take."""
     parallel_calls: int = Field(4, ge=1, le=64)
     """Calls at the same time."""
+    choice_timeout: float = Field(15.0, gt=0)
+    """Seconds that the model may take to choose the sections that a question means."""
 
 
 class RetrievalSettings(_Section):

@@ -145,6 +145,27 @@ class RequestTrace:
     mode: str = "auto"
     settings: Mapping[str, Any] = field(default_factory=dict)
     """The first KB's settings that shape retrieval, nested as in ``clew.toml``."""
+    kind: str = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class SectionReading:
+    """What of the section tree a summary question means, and what of it was read (spec 3.3)."""
+
+    scope: Literal["document", "sections", "topic"]
+    source: str
+    """``model``, ``titles`` (and numbers), or ``look-up``: where the topic was found."""
+    reason: str = ""
+    sections: tuple[Mapping[str, Any], ...] = ()
+    """Per section chosen: ``file_id``, ``file``, ``section_path``, ``titles``, ``summary_source``."""
+    matched: int = 0
+    """Sections that belong to the answer …"""
+    read: int = 0
+    """… and those of them that were read, as far as the context holds them."""
+    text: bool = False
+    """Whether the sections' own text was read instead of their summaries."""
+    fallback: str = ""
+    """Why passages inside the sections were searched instead; empty where they were not."""
 
 
 @dataclass(slots=True)
@@ -156,6 +177,8 @@ class RetrievalTrace:
     request: RequestTrace | None = None
     complexity: ComplexityDecision | None = None
     kind: KindDecision | None = None
+    sections: SectionReading | None = None
+    """Of a summary question; None for a fact."""
     planner: str = ""
     rounds: list[MultiHopStep] = field(default_factory=list)
     stages: list[StageTrace] = field(default_factory=list)

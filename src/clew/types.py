@@ -6,7 +6,7 @@ points, pages from 1, lengths of text in tokens of the knowledge base's embedder
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
@@ -369,6 +369,19 @@ class Scope:
     kb_ids: tuple[str, ...]
     file_ids: frozenset[str] | None = None
     sections: frozenset[SectionFilter] | None = None
+
+    def allows(self, section: SectionFilter) -> bool:
+        """Whether everything in the section (its files apart from their KB) may be read."""
+        if self.file_ids is not None and section.file_id not in self.file_ids:
+            return False
+        return self.sections is None or any(
+            s.file_id == section.file_id and section.section_path.startswith(s.section_path) for s in self.sections
+        )
+
+    def narrowed_to_sections(self, sections: Iterable[SectionFilter]) -> Scope:
+        """The same scope restricted further to these sections; never wider than before."""
+        allowed = frozenset(section for section in sections if self.allows(section))
+        return Scope(self.kb_ids, frozenset(section.file_id for section in allowed), allowed)
 
     def narrowed_to_section(self, section: SectionFilter) -> Scope:
         """The same scope restricted further to one section; never wider than before."""

@@ -81,7 +81,7 @@ def server() -> Iterator[ScriptedServer]:
 def ask(
     clew: Clew, question: str = QUESTION, mode: Any = "single", kb: str = "kb", **retrieval: Any
 ) -> RetrievalResult:
-    return clew.search(question, kbs=[kb], mode=mode, overlay={"retrieval": retrieval})
+    return clew.search(question, kbs=[kb], mode=mode, kind="fact", overlay={"retrieval": retrieval})
 
 
 def stage(result: RetrievalResult, name: str) -> StageTrace:

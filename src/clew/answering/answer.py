@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from clew.answering.citations import CitationFilter, citations_of
 from clew.answering.prompts import (
     NO_MODEL,
+    NO_MODEL_SUMMARY,
     NOT_FOUND,
     QUOTES_LEAD,
+    SUMMARY_LEAD,
     UNCERTAIN_NOTICE,
     Language,
     answer_messages,
+    coverage_note,
     unread_note,
 )
 from clew.answering.quoting import Quote, best_quotes
@@ -21,9 +25,13 @@ from clew.config import Settings
 from clew.models.base import ChatMessage, ChatModel
 from clew.retrieval.context import u_shaped
 from clew.retrieval.pipeline import RetrievalRequest, RetrievalResult, Retriever
+from clew.text.central import says_little
 from clew.text.language import detect_language
 from clew.trace import RetrievalTrace, to_json
 from clew.types import AnswerEvent, Citation, Evidence, TokenUsage
+
+# A summary of a topic quotes several passages, of many candidates some of each.
+_CONSIDERED_OF_TOPIC, _QUOTES_OF_TOPIC, _QUOTES_OF_PASSAGE = 40, 8, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +57,15 @@ class Answerer:
         if not result.evidence:
             yield _sources([])
             yield _delta(NOT_FOUND[language])
+        elif self.chat is None and result.lines:
+            yield from _summarised(result, language)
         elif self.chat is None:
             yield from self._quoted(request, result, language)
         else:
             usage = usage + (yield from self._written(self.chat, result, language))
+        shown = len({line.place.filter for line in result.lines}) if self.chat is None and result.lines else None
+        if coverage := coverage_note(result.trace.sections, language, shown=shown):
+            yield _delta(f"\n\n{coverage}")
         if unread := unread_note(result.trace.attachments, language):
             yield _delta(f"\n\n{unread}")
         if result.trace.uncertain:
@@ -97,8 +110,10 @@ class Answerer:
             result.query.vector,
             result.evidence,
             kb.embedder.embed_passages,
-            limit=kb.settings.answer.quote_sentences,
+            limit=_CONSIDERED_OF_TOPIC if result.trace.sections else kb.settings.answer.quote_sentences,
         )
+        if result.trace.sections:
+            quotes = _spread([q for q in quotes if q.header or not says_little(q.text)] or quotes)
         first: dict[int, str] = {}
         for quote in quotes:
             first.setdefault(quote.number, quote.text)
@@ -112,7 +127,10 @@ class Answerer:
         self, chat: ChatModel, result: RetrievalResult, language: Language
     ) -> Generator[AnswerEvent, None, TokenUsage]:
         yield _sources(citations_of(result.evidence), result.evidence)
-        messages = answer_messages(result.trace.rewritten, u_shaped(result.evidence), language)
+        # A summary follows the order of its document, in which the sections are read.
+        is_summary = result.trace.sections is not None
+        evidence = result.evidence if is_summary else u_shaped(result.evidence)
+        messages = answer_messages(result.trace.rewritten, evidence, language, summary=is_summary)
         return (yield from self._streamed(chat, messages, [e.number for e in result.evidence]))
 
     def _streamed(
@@ -135,6 +153,34 @@ class Answerer:
         if text := marks.finish():
             yield _delta(text)
         return usage
+
+
+def _summarised(result: RetrievalResult, language: Language) -> Iterator[AnswerEvent]:
+    """The sentences that say most, by section, each cited from its passage."""
+    first: dict[int, str] = {}
+    for line in result.lines:
+        first.setdefault(line.number, line.text)
+    yield _sources(citations_of(result.evidence, first), result.evidence)
+    yield _delta(SUMMARY_LEAD[language] + "\n\n")
+    files = {line.place.file.file_id for line in result.lines}
+    for place, lines in groupby(result.lines, key=lambda line: line.place):
+        titles = [place.file.title or place.file.name] if len(files) > 1 or not place.section.path else []
+        titles += [place.section.title] if place.section.path else []
+        yield _delta(f"**{' · '.join(titles)}**\n\n")
+        for line in lines:
+            yield _delta(f"> {' '.join(line.text.split())} [{line.number}]\n\n")
+    sources = {line.place.section.summary_source for line in result.lines}
+    yield _delta(NO_MODEL_SUMMARY[language] if sources == {"extractive"} else NO_MODEL[language])
+
+
+def _spread(quotes: Sequence[Quote]) -> list[Quote]:
+    """The best quotes, at most two of one passage, those of one passage together."""
+    of_passage: dict[int, list[Quote]] = {}
+    for quote in quotes:
+        taken = of_passage.setdefault(quote.number, [])
+        if len(taken) < _QUOTES_OF_PASSAGE and sum(map(len, of_passage.values())) < _QUOTES_OF_TOPIC:
+            taken.append(quote)
+    return [quote for taken in of_passage.values() for quote in taken]
 
 
 def _delta(text: str) -> AnswerEvent:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from clew.models.base import ChatMessage
+from clew.trace import SectionReading
 from clew.types import Evidence
 
 Language = Literal["zh", "en"]
@@ -30,6 +31,17 @@ _SYSTEM = {
         "6. Answer briefly, in the language of the question."
     ),
 }
+_SUMMARY_RULES = {
+    "zh": (
+        "\n7. 用户要的是概括：资料按原文顺序给出各章节的摘要或原文；先用一两句话概述，再分点写出各部分要点，"
+        "涵盖所有重要部分，不要逐条罗列无关紧要的内容。"
+    ),
+    "en": (
+        "\n7. The user wants a summary: the sources are summaries or passages of sections in the document's order. "
+        "Begin with one or two sentences on the whole, then give the main points part by part; cover every part that "
+        "matters and leave out what does not."
+    ),
+}
 _QUESTION = {"zh": "资料：\n{sources}\n\n问题：{question}", "en": "Sources:\n{sources}\n\nQuestion: {question}"}
 
 UNCERTAIN_NOTICE = {
@@ -47,6 +59,11 @@ NO_MODEL = {
     "zh": "（尚未配置语言模型，以上为资料原文摘录。）",
     "en": "(No language model is configured; these are quotations from the documents.)",
 }
+NO_MODEL_SUMMARY = {
+    "zh": "（尚未配置语言模型，以上为从各部分选出的代表性原句，并非改写的摘要。）",
+    "en": "(No language model is configured; these are the most central sentences of each part, not a written one.)",
+}
+SUMMARY_LEAD = {"zh": "资料中的要点：", "en": "The main points, in the documents' own words:"}
 QUOTES_LEAD = {"zh": "资料中与问题最相关的内容：", "en": "What the documents say about this:"}
 
 
@@ -68,11 +85,28 @@ def unread_note(attachments: Sequence[Mapping[str, Any]], language: Language) ->
     return _UNREAD[language].format(files=separator.join(unread)) if unread else ""
 
 
-def answer_messages(question: str, evidence: Sequence[Evidence], language: Language) -> list[ChatMessage]:
-    """The messages for one answer; sources are numbered as in ``evidence``."""
+_COVERAGE = {
+    "zh": "（共有 {matched} 个章节与问题相关，以上依据其中 {read} 个。）",
+    "en": "({matched} sections match the question; {read} of them were read for this.)",
+}
+
+
+def coverage_note(sections: SectionReading | None, language: Language, *, shown: int | None = None) -> str:
+    """How many sections belong to a summary and how many were read, or ``shown``; empty where all were."""
+    read = sections.read if sections is not None and shown is None else shown or 0
+    if sections is None or sections.fallback or read >= sections.matched:
+        return ""
+    return _COVERAGE[language].format(matched=sections.matched, read=read)
+
+
+def answer_messages(
+    question: str, evidence: Sequence[Evidence], language: Language, *, summary: bool = False
+) -> list[ChatMessage]:
+    """The messages for one answer; sources are numbered as in ``evidence``. ``summary``: of sections, whose summaries
+    or passages the sources are."""
     sources = "\n\n".join(_source(e) for e in evidence)
     return [
-        ChatMessage("system", _SYSTEM[language]),
+        ChatMessage("system", _SYSTEM[language] + (_SUMMARY_RULES[language] if summary else "")),
         ChatMessage("user", _QUESTION[language].format(sources=sources, question=question)),
     ]
 

@@ -155,6 +155,7 @@ class LocalDoor:
             files=self._files(request),
             sections=None if sections is None else [SectionFilter(s["file_id"], s["section_path"]) for s in sections],
             mode=request.get("retrieval_mode", "auto"),
+            kind=request.get("kind", "auto"),
             overlay=request.get("settings"),
         )
         return {"hits": to_json(result.hits), "trace": to_json(result.trace)}
@@ -177,6 +178,7 @@ class LocalDoor:
             kbs=request["kbs"],
             files=self._files(request),
             mode=request["retrieval_mode"],
+            kind=request.get("kind", "auto"),
             conversation_id=request.get("conversation_id"),
         ):
             yield event.type, dict(event.data)

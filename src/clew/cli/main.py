@@ -62,6 +62,7 @@ WhereOption = Annotated[
 ]
 FilesOption = Annotated[list[str] | None, typer.Option("--file", help="Restrict to these file ids.")]
 ModeOption = Annotated[str, typer.Option("--mode", help="auto, single or multi.")]
+KindOption = Annotated[str, typer.Option("--kind", help="auto, fact or summary.")]
 
 
 def main() -> None:
@@ -298,6 +299,7 @@ def ask(
         list[Path] | None, typer.Option("--attach", help="File to read for this question, beside the knowledge bases.")
     ] = None,
     mode: ModeOption = "auto",
+    kind: KindOption = "auto",
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -306,7 +308,9 @@ def ask(
     if missing is not None:
         raise InputError(f"{missing}: there is no such file.")
     with _door(data) as door:
-        request = search_request(question, kb or [], file or [], cast(RetrievalMode, mode), where or [])
+        request = search_request(question, kb or [], file or [], cast(RetrievalMode, mode), where or []) | {
+            "kind": kind
+        }
         if attach:
             request["conversation_id"] = door.attach(attach)
         events = door.ask(request)

@@ -45,11 +45,18 @@ def decision_line(trace: Json) -> str:
     parts = [
         str(decision.get("mode", "single")),
         f"{decision.get('source', '')} {decision.get('rule_score', 0):.2f}",
+        *([_sections_line(trace["sections"])] if trace.get("sections") else []),
         f"{rounds} round{'s' if rounds != 1 else ''}",
         f"{trace.get('chunks', 0)} passages",
         f"{trace.get('ms', {}).get('total', 0) / 1000:.2f} s",
     ]
     return " · ".join(parts)
+
+
+def _sections_line(sections: Json) -> str:
+    """``summary of sections, 12 match, 8 read``."""
+    read = sections["fallback"] or f"{sections['matched']} match, {sections['read']} read"
+    return f"summary of {sections['scope']}, {read}"
 
 
 def print_answer(events: Iterable[tuple[str, Json]], *, as_json: bool) -> bool:
@@ -61,7 +68,8 @@ def print_answer(events: Iterable[tuple[str, Json]], *, as_json: bool) -> bool:
             print(json.dumps({"event": name, **data}, ensure_ascii=False), flush=True)
         elif name == "retrieval_plan":
             mode = data["mode"] or "nothing is looked up"
-            _errors.print(f"{mode} ({data['source']}, {data['confidence']:.2f})", style="dim")
+            kind = f", {data['kind']}" if data.get("kind") else ""
+            _errors.print(f"{mode} ({data['source']}, {data['confidence']:.2f}){kind}", style="dim")
         elif name == "retrieval_step":
             why = f": {data['why']}" if data["why"] else ""
             line = f"  round {data['round']}: {data['sub_question']} → {data['new_chunks']} new passages{why}"

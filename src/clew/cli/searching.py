@@ -32,6 +32,7 @@ def search(
         typer.Option("--where", help="Only files of which this is known: company, period, type, language … =value."),
     ] = None,
     mode: Annotated[str | None, typer.Option("--mode", help="auto (the default), single or multi.")] = None,
+    kind: Annotated[str | None, typer.Option("--kind", help="auto (the default), fact or summary.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Setting for this question only, as path=value.")
     ] = None,
@@ -49,11 +50,12 @@ def search(
         if question is None or not kb:
             raise InputError("Give a question and a knowledge base (--kb), or a stored trace (--replay).")
         request = search_request(question, kb, file or [], cast(RetrievalMode, mode or "auto"), where or [])
+        request["kind"] = kind or "auto"
     else:
         if question is not None:
             raise InputError("The question stands in the trace: give either a question or --replay.")
         # As the trace asked, but for what is said anew.
-        said = {"kbs": kb, "files": file, "retrieval_mode": mode}
+        said = {"kbs": kb, "files": file, "retrieval_mode": mode, "kind": kind}
         request = request_of(before) | {name: value for name, value in said.items() if value}
     request["settings"] = merged(request.get("settings", {}), overlay_of(settings or []))
     with closing(open_door(data or default_data_folder())) as door:

@@ -99,7 +99,8 @@ def _run_one(
 ) -> Outcome:
     overlay, retrieval_mode = _OVERLAYS[mode]
     start = time.perf_counter()
-    result = clew.search(question.question, kbs=[corpus.kb_id], mode=retrieval_mode, overlay=overlay)
+    # A corpus of passages has no sections to summarise, whatever form a question has.
+    result = clew.search(question.question, kbs=[corpus.kb_id], mode=retrieval_mode, kind="fact", overlay=overlay)
     ms = (time.perf_counter() - start) * 1000
     on_progress(mode, share)
     ranking = list(dict.fromkeys(corpus.passage_of[hit.section_path] for hit in result.hits))

@@ -8,7 +8,7 @@ Search and chat run this same code; what a caller sees of it is the :class:`~cle
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from clew.config import Settings
@@ -17,23 +17,34 @@ from clew.models.base import ChatModel, Reranker
 from clew.retrieval.attachments import SignalPackage, as_json, stuffed
 from clew.retrieval.context import ContextLimits, build_context
 from clew.retrieval.hyde import Hypothetical, hypothetical_answer, is_sure
+from clew.retrieval.kind import KindChoice
 from clew.retrieval.planners import Planner, Variant
 from clew.retrieval.recall import (
     Recall,
     Recalled,
     Searched,
     SearchedKb,
+    in_scope,
     make_hypothetical,
     make_queries,
     make_query,
 )
 from clew.retrieval.recursion import Limits, Recursion, run_rounds
 from clew.retrieval.rewriting import Turn, rewrite
+from clew.retrieval.section_search import Choice, SectionSearch, SummaryLine, queries_of
 from clew.retrieval.selection import Selection
 from clew.storage.base import Records, SearchIndex
 from clew.text.entities import extract_entities
 from clew.text.names import fold_name
-from clew.trace import ComplexityDecision, MultiHopStep, RequestTrace, RetrievalTrace, StageTrace
+from clew.trace import (
+    ComplexityDecision,
+    KindDecision,
+    MultiHopStep,
+    RequestTrace,
+    RetrievalTrace,
+    SectionReading,
+    StageTrace,
+)
 from clew.types import (
     AnswerEvent,
     Candidate,
@@ -47,12 +58,16 @@ from clew.types import (
 
 MAX_QUESTION_CHARACTERS = 8000
 _PLACES_BESIDE_ROUNDS = 3
+_COUNTED = 1000
 # What of a knowledge base's settings changes which passages are found.
 _TRACED_SETTINGS = ("representations", "retrieval", "complexity", "kind", "recursion")
 
 Decide = Callable[[str, RetrievalMode, Settings, Callable[[], FloatArray]], ComplexityDecision]
 """Decides single or multi; receives the rewritten question, the mode asked for, the first KB's settings, and a function
 that gives the question's vector."""
+
+DecideKind = Callable[[str, KindChoice, SearchedKb, Scope], KindDecision]
+"""Decides fact or summary; receives the rewritten question, the kind asked for, the first KB and the scope."""
 
 MakePlanner = Callable[[Sequence[SearchedKb], Scope], Planner]
 """A planner for one question over these KBs (the first gives the settings), limited to the scope."""
@@ -66,6 +81,7 @@ class RetrievalRequest:
     kbs: tuple[SearchedKb, ...]
     scope: Scope
     mode: RetrievalMode = "auto"
+    kind: KindChoice = "auto"
     history: tuple[Turn, ...] = ()
     """Earlier messages of the conversation, oldest first; the question is rewritten to stand without them."""
     attachments: SignalPackage | None = None
@@ -105,6 +121,8 @@ class RetrievalResult:
     trace: RetrievalTrace
     query: Query
     """The rewritten question as the first KB's embedder sees it."""
+    lines: list[SummaryLine] = field(default_factory=list)
+    """Of a summary: the sentences that say most, for an answer without a language model."""
 
 
 Retrieval = Generator[AnswerEvent, None, RetrievalResult]
@@ -119,14 +137,18 @@ class Retriever:
         index: SearchIndex,
         decide: Decide,
         make_planner: MakePlanner,
+        decide_kind: DecideKind,
         reranker: Reranker | None = None,
         enrichment: ChatModel | None = None,
     ) -> None:
-        """``reranker`` orders the final passages; ``enrichment`` rewrites and writes hypothetical answers."""
+        """``reranker`` orders the final passages; ``enrichment`` rewrites, writes hypothetical answers and chooses
+        sections."""
         self._records = records
         self._recall = Recall(records, index)
         self._decide = decide
+        self._decide_kind = decide_kind
         self._make_planner = make_planner
+        self._sections = SectionSearch(records, enrichment)
         self._selection = Selection(records, index, reranker)
         self._enrichment = enrichment
 
@@ -160,6 +182,9 @@ class Retriever:
                     trace.complexity = replace(
                         trace.complexity, mode="single", source="attachments", reason="all attachments are read whole"
                     )
+                choice = self._choice(question, request, trace)
+            if choice is not None:
+                return (yield from self._summary(question, queries, request, choice, trace))
             searched, first = None, None
             if trace.complexity.mode == "single":
                 with trace.timed("recall"):
@@ -188,6 +213,72 @@ class Retriever:
                 evidence = self._context(recalled, request, trace)
         yield _done_event(trace)
         return RetrievalResult(self._hits(recalled), evidence, trace, queries[0][1])
+
+    def _choice(self, question: str, request: RetrievalRequest, trace: RetrievalTrace) -> Choice | None:
+        """What of the section tree a summary question means; None where passages are to be looked up: for a fact, for
+        a question of several hops that names no section, where attachments are read whole, and where there are no
+        sections."""
+        kind = "fact" if request.mode == "multi" and request.kind == "auto" else request.kind
+        trace.kind = self._decide_kind(question, kind, request.kbs[0], request.scope)
+        whole = request.attachments is not None and bool(request.attachments.stuff_texts)
+        if trace.kind.kind == "fact" or whole or not request.searches:
+            return None
+        choice = self._sections.choose(question, request.kbs, request.scope, trace)
+        several = trace.complexity is not None and trace.complexity.mode == "multi"
+        if choice is None or (several and choice.scope == "topic" and request.kind == "auto"):
+            return None
+        if several:
+            assert trace.complexity is not None
+            reason = f"a summary of {choice.scope}: {choice.reason}"
+            trace.complexity = replace(trace.complexity, mode="single", source="summary", reason=reason)
+        return choice
+
+    def _summary(
+        self,
+        question: str,
+        queries: Sequence[tuple[SearchedKb, Query]],
+        request: RetrievalRequest,
+        choice: Choice,
+        trace: RetrievalTrace,
+    ) -> Retrieval:
+        """The sections that are meant, read by their summaries; their passages where those do not suffice."""
+        yield _plan_event(trace)
+        kb = request.kbs[0]
+        scope = choice.narrowed(request.scope)
+        asked = queries_of(queries, fusion_weights={**kb.settings.retrieval.fusion_weights, "summary": 1.0})
+        with trace.timed("recall"):
+            found = self._recall.fuse(self._recall.search(asked, scope), scope)
+        with trace.timed("sections"):
+            if choice.scope == "topic":
+                # The passages that a fact would be answered from come first, then all others that were found.
+                best = self._selection.select(question, found, kb, trace).candidates
+                found = replace(found, candidates=[*best, *(c for c in found.candidates if c not in best)])
+                matching = self._matching(queries, scope)
+                reading, trace.sections = self._sections.topic(choice, found, matching, kb, kb.embedder.count_tokens)
+            else:
+                reading, trace.sections = self._sections.read(choice, kb, kb.embedder.count_tokens)
+        recalled = yield from self._single(question, found, trace, why=_told(trace.sections))
+        trace.chunks = len(recalled.candidates)
+        evidence = reading.evidence
+        if not evidence and choice.scope != "topic":
+            recalled = self._selection.select(question, recalled, kb, trace)
+            with trace.timed("context"):
+                evidence = self._context(recalled, request, trace)
+        yield _done_event(trace)
+        return RetrievalResult(self._hits(recalled), evidence, trace, queries[0][1], reading.lines)
+
+    def _matching(self, queries: Sequence[tuple[SearchedKb, Query]], scope: Scope) -> set[tuple[str, str]]:
+        """File and path of every section with a passage that shares at least half of what the best one does with the
+        question's words, as far as the index counts."""
+        wide = queries_of(queries, route_top_k=_COUNTED)
+        found: set[str] = set()
+        for _, routes in self._recall.search(wide, scope).routes:
+            for route in routes:
+                if route.name == "bm25" and route.postings:
+                    least = route.postings[0].score / 2
+                    found.update(posting.chunk_id for posting in route.postings if posting.score >= least)
+        chunks = self._records.children(found).values()
+        return {(chunk.file_id, chunk.section_path) for chunk in chunks if in_scope(chunk, scope)}
 
     def routes(self, request: RetrievalRequest) -> Searched:
         """What the routes of one look-up find for the question as it stands, before they are fused; to fit fusions."""
@@ -239,7 +330,7 @@ class Retriever:
         return ""
 
     def _single(
-        self, question: str, recalled: Recalled, trace: RetrievalTrace
+        self, question: str, recalled: Recalled, trace: RetrievalTrace, *, why: str = ""
     ) -> Generator[AnswerEvent, None, Recalled]:
         step = MultiHopStep(
             round=1,
@@ -247,6 +338,7 @@ class Retriever:
             query=question,
             hits=self._step_hits(recalled, set()),
             new_chunks=len(recalled.candidates),
+            why=why,
             stages=recalled.stages,
             ms=trace.ms["recall"],
         )
@@ -362,8 +454,16 @@ def _request_trace(request: RetrievalRequest) -> RequestTrace:
         files=None if scope.file_ids is None else tuple(sorted(scope.file_ids)),
         sections=None if sections is None else tuple({"file_id": f, "section_path": p} for f, p in sections),
         mode=request.mode,
+        kind=request.kind,
         settings=request.kbs[0].settings.model_dump(mode="json", include=set(_TRACED_SETTINGS)),
     )
+
+
+def _told(reading: SectionReading) -> str:
+    """What is read of which sections, in a line."""
+    what = {"document": "the whole document", "sections": "sections", "topic": "sections about the topic"}
+    counted = f"{reading.matched} sections match, {reading.read} read"
+    return f"{what[reading.scope]} ({reading.reason}); " + (reading.fallback or counted)
 
 
 def _escalates(decision: ComplexityDecision, first: Recalled, settings: Settings) -> bool:

@@ -44,6 +44,7 @@ def request_of(trace: Mapping[str, Any]) -> dict[str, Any]:
         "files": request.get("files"),
         "sections": request.get("sections"),
         "retrieval_mode": request.get("mode", "auto"),
+        "kind": request.get("kind", "fact"),
         "settings": dict(request.get("settings", {})),
     }
 
@@ -62,6 +63,9 @@ def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[t
         was, now = _part(before, decision), _part(after, decision)
         for name in names:
             yield f"{decision}.{name}", was.get(name), now.get(name)
+    was, now = _part(before, "sections"), _part(after, "sections")
+    for name in ("scope", "matched", "read", "fallback"):
+        yield f"sections.{name}", was.get(name), now.get(name)
     yield "planner", before.get("planner"), after.get("planner")
     old, new = before.get("rounds", ()), after.get("rounds", ())
     yield "rounds", len(old), len(new)

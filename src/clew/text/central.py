@@ -27,18 +27,18 @@ _CROWDED, _FAIR = 2.0, 0.5
 """What it loses for what its part has of the whole length beyond a fair share."""
 _OVER = 1.1
 """Share of the length up to which a sentence may still be added."""
-_SHORT_WORDS, _LONG_WORDS = 6.0, 60.0
+_FEW_WORDS, _SHORT_WORDS, _LONG_WORDS = 3.0, 6.0, 60.0
 _SHORT_SHARE = 0.3
 _SAYS = re.compile(f"[^\\W\\d_{HAN}]|[{HAN}]")
-_FORM = re.compile("[□☐√✓☑■]|\\.{4,}|…{3,}|_{4,}")
+_FORM = re.compile("[□☐√✓☑■]|\\.{4,}|…{3,}|…\\s*\\d*$|_{4,}")
 """Ticks of forms, and the leaders of tables of contents."""
 _ENDS = re.compile("[.!?。！？；;…][\"'”’」』)）]*$")
 _LABEL_SHARE, _EMPTY_SHARE = 0.4, 0.4
 _SAYS_NOTHING = re.compile(
-    "不存在|[未没](?:有)?(?:发生|進行|进行|出现)|不适用|无异议|保证.{0,30}(?:真实|准确|完整)|(?:本|年度)报告(?:中|所|的|摘要)"
-    "|注意投资风险|敬请|实质性?承诺"
-    r"|\b(?:not applicable|there (?:is|are|was|were|have been) no|forward-looking statements?"
-    r"|incorporated (?:herein )?by reference|pursuant to the requirements|check mark)\b",
+    "不存在|报告期内?，?(?:公司)?未|[未没](?:有)?(?:发生|進行|进行|出现)|不适用|无异议|保证.{0,30}(?:真实|准确|完整)|(?:本|年度)报告(?:中|所|的|摘要)"
+    "|注意投资风险|敬请|实质性?承诺|详见|参见"
+    r"|\b(?:not applicable|does not purport|there (?:is|are|was|were|have been) no|forward-looking statements?"
+    r"|incorporated (?:herein )?by reference|refer to (?:note|item|section)|pursuant to the requirements|check mark)\b",
     re.IGNORECASE,
 )
 """Sentences that say that there is nothing to say, or speak about the document instead of its matter."""
@@ -48,6 +48,11 @@ def says_something(sentence: str) -> bool:
     """Whether a line is running text: not a row of figures, a tick box, or a line of a table of contents."""
     letters = len(_SAYS.findall(sentence))
     return letters >= 4 and letters >= 0.5 * len(re.sub(r"\s", "", sentence)) and not _FORM.search(sentence)
+
+
+def says_little(sentence: str) -> bool:
+    """Whether a line is a label, or a formula: that there is nothing to say, or about the document itself."""
+    return bool(not _ENDS.search(sentence) or _SAYS_NOTHING.search(sentence) or count_words(sentence) < _FEW_WORDS)
 
 
 def central_sentences(sentences: Sequence[str], words: float, *, parts: Sequence[int] | None = None) -> list[int]:

@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from clew.app import Clew, KindChoice
+from clew.app import Clew
 from clew.errors import InputError, NotFoundError
+from clew.retrieval.kind import KindChoice
 from clew.retrieval.pipeline import RetrievalResult
 from clew.tools.browsing import file_lines, paged, passage_texts, section_at, section_lines
 from clew.tools.grant import EVERYTHING, Grant, granted_kbs

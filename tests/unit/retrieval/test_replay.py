@@ -36,6 +36,7 @@ def test_the_request_is_that_of_then_with_the_rewritten_question() -> None:
         "files": ["f1"],
         "sections": None,
         "retrieval_mode": "multi",
+        "kind": "auto",
         "settings": {"retrieval": {"bm25_b": 0.4}},
     }
     with pytest.raises(InputError, match="older version"):

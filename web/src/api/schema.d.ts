@@ -2327,6 +2327,11 @@ export interface components {
             /** Kbs */
             kbs: string[];
             /**
+             * Kind
+             * @default auto
+             */
+            kind: string;
+            /**
              * Mode
              * @default auto
              */
@@ -2462,6 +2467,8 @@ export interface components {
             rewritten: string;
             /** Rounds */
             rounds?: components["schemas"]["MultiHopStep"][];
+            /** @default null */
+            sections: components["schemas"]["SectionReading"] | null;
             /** Stages */
             stages?: components["schemas"]["StageTrace"][];
             /**
@@ -2635,6 +2642,51 @@ export interface components {
              * @example 0003/
              */
             section_path: string;
+        };
+        /**
+         * SectionReading
+         * @description What of the section tree a summary question means, and what of it was read (spec 3.3).
+         */
+        SectionReading: {
+            /**
+             * Fallback
+             * @default
+             */
+            fallback: string;
+            /**
+             * Matched
+             * @default 0
+             */
+            matched: number;
+            /**
+             * Read
+             * @default 0
+             */
+            read: number;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /**
+             * Scope
+             * @enum {string}
+             */
+            scope: "document" | "sections" | "topic";
+            /**
+             * Sections
+             * @default []
+             */
+            sections: {
+                [key: string]: unknown;
+            }[];
+            /** Source */
+            source: string;
+            /**
+             * Text
+             * @default false
+             */
+            text: boolean;
         };
         /**
          * SettingsView
