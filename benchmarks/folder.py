@@ -73,7 +73,8 @@ def measured(folder: Path, environment: dict[str, str]) -> tuple[float, list[flo
     process = start(["add", str(folder), "--kb", "folder", "--json"], environment)
     memory: list[float] = []
     while process.poll() is None:
-        memory.append(resident(process.pid))
+        if used := resident(process.pid):  # else it has just ended
+            memory.append(used)
         time.sleep(0.5)
     assert process.stdout is not None
     report = json.loads(process.stdout.read())

@@ -1,9 +1,10 @@
 """What a one-paragraph change to a long PDF report costs, against its first ingestion.
 
-    python benchmarks/update.py REPORT.pdf [--models DIR] [--page N]
+    python benchmarks/update.py REPORT.pdf [--models DIR] [--page N] [--no-encoder]
 
 The report is ingested, one line of running text on a page in its middle is replaced by another, and the changed PDF is
-put under the same file id. Prints seconds, passages that the encoder read, and the change report of the update.
+put under the same file id. Prints seconds, passages that the encoder read, and the change report of the update. With
+``--no-encoder`` the encoder is replaced by one that costs nothing: what is left is what an update cannot reuse.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pypdfium2
 import pypdfium2.raw as pdfium
 
@@ -33,16 +35,20 @@ _NEW = "This line was changed by the benchmark and says something new."
 class CountingEmbedder:
     """An embedder, and how many passages it encoded."""
 
-    def __init__(self, inner: Embedder) -> None:
+    def __init__(self, inner: Embedder, *, encodes: bool) -> None:
         self.inner = inner
+        self.encodes = encodes
         self.passages = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
 
     def embed_passages(self, texts: Sequence[str]) -> FloatArray:
-        """As the embedder does."""
+        """As the embedder does, or at random."""
         self.passages += len(texts)
+        if not self.encodes:
+            random = np.random.default_rng(len(texts)).normal(size=(len(texts), self.inner.dimension))
+            return np.asarray(random / np.linalg.norm(random, axis=1, keepdims=True), np.float32)
         vectors: FloatArray = self.inner.embed_passages(texts)
         return vectors
 
@@ -53,13 +59,15 @@ def main() -> None:
     parser.add_argument("report", type=Path)
     parser.add_argument("--models", default="")
     parser.add_argument("--page", type=int, default=0, help="from 1; 0: the middle one")
+    parser.add_argument("--no-encoder", action="store_true")
     arguments = parser.parse_args()
     original = arguments.report.read_bytes()
     changed, pages = with_changed_line(original, arguments.page)
     with tempfile.TemporaryDirectory() as data, opened(Path(data), arguments.models) as clew:
-        embedder = CountingEmbedder(clew.embedder)
+        embedder = CountingEmbedder(clew.embedder, encodes=not arguments.no_encoder)
         clew.__dict__["embedder"] = embedder
         embedder.embed_queries(["warm"])
+        embedder.count_tokens("warm")
         clew.create_kb("reports")
         clew.jobs.start()
         begun = time.perf_counter()
