@@ -75,7 +75,8 @@ def print_answer(events: Iterable[tuple[str, Json]], *, as_json: bool) -> bool:
             line = f"  round {data['round']}: {data['sub_question']} → {data['new_chunks']} new passages{why}"
             _errors.print(line, style="dim", markup=False, soft_wrap=True)
         elif name == "retrieval_done":
-            line = f"  {data['rounds']} rounds, {data['chunks']} passages, {data['stop_reason']}, {data['ms']:.0f} ms"
+            rounds = f"{data['rounds']} round{'s' if data['rounds'] != 1 else ''}"
+            line = f"  {rounds}, {data['chunks']} passages, {data['stop_reason']}, {data['ms']:.0f} ms"
             _errors.print(line, style="dim")
         elif name == "sources":
             sources = data["sources"]

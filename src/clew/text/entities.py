@@ -62,9 +62,11 @@ _ORGANISATION_ENDS = (
     *("事务所", "法院", "检察院", "中学", "小学", "交易所", "俱乐部", "乐队", "股份"),
 )
 _ORGANISATION_PART_TAGS = frozenset(("n", "j", "b", "vn", "eng", "zg", "s", "an", "l", "i", "ng"))
-_NEVER_IN_NAMES_WORDS = "上市 母 子 总 分 同类 同行 本 该 其他 其它 目标 主要 哪家 双方 两家 年 学校 什么 类型"
+_NEVER_IN_NAMES_WORDS = "上市 母 子 总 分 同类 同行 本 该 其他 其它 目标 主要 哪家 双方 两家 年 学校 什么 类型 代表 法定代表 人 标明 名称"
 _NEVER_IN_NAMES = frozenset(_NEVER_IN_NAMES_WORDS.split())
 _ORGANISATION_MAX_PARTS = 6
+# What says of which kind a company is, and not which company.
+_LEGAL_FORM = re.compile("(?:国有|國有|独资|獨資|全资|控股|股份|有限|责任|責任|公司|集团|集團)+")
 _NOT_NAMES_WORDS = (
     "哪国 哪位 本国 该国 我国 全国 外国 国外 华裔 明星 亚科 地球 太阳 月亮 宝宝 之日起 高 都 于 和 明 时 那"
 )
@@ -218,7 +220,8 @@ def _organisations(tags: Sequence[Tag]) -> Iterator[tuple[int, int]]:
             first = index
             while first > 0 and index - first < _ORGANISATION_MAX_PARTS and _names_an_organisation(tags[first - 1]):
                 first -= 1
-            if first < index or len(token) > 4 or tags[index][1] == "nt":
+            name = "".join(part for part, _ in tags[first : index + 1])
+            if (first < index or len(token) > 4 or tags[index][1] == "nt") and not _LEGAL_FORM.fullmatch(name):
                 yield first, index + 1
 
 

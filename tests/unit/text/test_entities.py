@@ -71,6 +71,11 @@ def test_traditional_text_is_read_as_simplified_and_quoted_as_it_stands() -> Non
     assert all(text[entity.start : entity.end] == entity.text for entity in found)
 
 
+def test_a_legal_form_names_no_company() -> None:
+    assert extract_entities("公司名称中应当标明有限责任公司或者股份有限公司字样") == []
+    assert [entity.text for entity in extract_entities("中国银行股份有限公司")] == ["中国银行股份有限公司"]
+
+
 def test_domain_terms_count_whatever_their_words() -> None:
     assert names("净息差是多少", domain_terms=["净息差"]) == ["净息差"]
     assert names("what is the cost ratio", domain_terms=["Cost Ratio", " "]) == ["cost ratio"]
