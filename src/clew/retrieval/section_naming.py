@@ -80,7 +80,10 @@ def asks_for_whole(question: str, files: Iterable[File]) -> bool:
 
 
 def named_sections(question: str, sections: Sequence[Section], file: File) -> list[NamedSection]:
-    """The sections of one file that a question names, best first; sections below a named one are left out."""
+    """The sections of one file that a question names, best first; sections below a named one are left out.
+
+    A number of another kind scores so much lower that 第二章 in one file leaves out *Section 2* of another.
+    """
     found = _by_number(question, sections) or _by_title(question, sections, file)
     return _without_nested(sorted(found, key=lambda named: (-named.score, named.section.level, named.section.path)))
 
@@ -95,7 +98,7 @@ def _by_number(question: str, sections: Sequence[Section]) -> list[NamedSection]
     plain = {n.split()[0] if n[0].isdigit() else n.split()[1] for n in asked if _kind(n) in _NUMBER_KINDS} | decimals
     found = [s for s, _, leading in numbered if leading and leading in plain and ("." in leading or s.level <= 2)]
     if found:
-        return [NamedSection(section, "number", 0.9) for section in found]
+        return [NamedSection(section, "number", 0.75) for section in found]
     # A report's upper units may be called 节 where people say 章; and titles may carry no numbers at all.
     chapters = {n.split()[0] if n[0].isdigit() else n.split()[1] for n in asked if _kind(n) in _CHAPTER_KINDS}
     loose = [
@@ -103,12 +106,12 @@ def _by_number(question: str, sections: Sequence[Section]) -> list[NamedSection]
     ]
     if loose:
         level = min(section.level for section in loose)
-        return [NamedSection(section, "number", 0.8) for section in loose if section.level == level]
+        return [NamedSection(section, "number", 0.7) for section in loose if section.level == level]
     if any(numbers or leading for _, numbers, leading in numbered):
         return []
     upper = upper_sections(sections)
     places = [int(value) for value in chapters if value.isdigit()]
-    return [NamedSection(upper[place - 1], "order", 0.7) for place in places if 0 < place <= len(upper)]
+    return [NamedSection(upper[place - 1], "order", 0.65) for place in places if 0 < place <= len(upper)]
 
 
 def _by_title(question: str, sections: Sequence[Section], file: File) -> list[NamedSection]:

@@ -62,7 +62,9 @@ _ORGANISATION_ENDS = (
     *("事务所", "法院", "检察院", "中学", "小学", "交易所", "俱乐部", "乐队", "股份"),
 )
 _ORGANISATION_PART_TAGS = frozenset(("n", "j", "b", "vn", "eng", "zg", "s", "an", "l", "i", "ng"))
-_NEVER_IN_NAMES_WORDS = "上市 母 子 总 分 同类 同行 本 该 其他 其它 目标 主要 哪家 双方 两家 年 学校 什么 类型 代表 法定代表 人 标明 名称"
+_NEVER_IN_NAMES_WORDS = (
+    "上市 母 子 总 分 同类 同行 本 该 其他 其它 目标 主要 哪家 双方 两家 年 学校 什么 类型 代表 法定代表 人 标明 名称"
+)
 _NEVER_IN_NAMES = frozenset(_NEVER_IN_NAMES_WORDS.split())
 _ORGANISATION_MAX_PARTS = 6
 # What says of which kind a company is, and not which company.

@@ -122,3 +122,9 @@ def test_the_upper_sections_lie_below_a_title_that_stands_alone() -> None:
     assert [s.title for s in upper_sections(tree("The Report", "  One", "  Two"))] == ["One", "Two"]
     assert [s.title for s in upper_sections(tree("One", "Two"))] == ["One", "Two"]
     assert upper_sections([Section("", ("x",), 0)]) == []
+
+
+def test_a_number_of_the_same_kind_comes_before_one_of_another_kind() -> None:
+    law, constitution = tree("第一章 总则", "第二章 公司登记"), tree("Section 1", "Section 2")
+    in_law, in_constitution = (named_sections("第二章讲了什么？", s, file("f", "x")) for s in (law, constitution))
+    assert in_law[0].score * 0.8 > in_constitution[0].score
