@@ -22,6 +22,7 @@ def clew(tmp_path_factory: pytest.TempPathFactory, models_folder: Path) -> Itera
     """One Clew for all tests here; each test has a conversation of its own."""
     overrides = {
         "models": {"folder": str(models_folder)},
+        "summaries": {"enabled": False},
         "attachments": {"max_files": 4, "max_tokens": 20_000, "max_file_bytes": 300_000},
     }
     with Clew.open(tmp_path_factory.mktemp("attached") / "data", overrides=overrides) as clew:
@@ -265,3 +266,38 @@ def test_reconciliation_leaves_attachments_alone(clew: Clew, talk: str) -> None:
 
     assert [finding for finding in clew.examine(repair=True) if finding.file_id == attached.attachment_id] == []
     assert "two gates" in answer(clew, talk, "How many gates has the lock of Hamra?")[0]
+
+
+def test_a_small_file_is_summed_up_from_its_whole_text(clew: Clew, talk: str) -> None:
+    attach(clew, talk, "old.md", "# Bees\n\nBees live in hives and make honey from nectar all summer long.\n")
+    attach(
+        clew, talk, "new.md",
+        "# Harbour of Lund\n\n## History\n\nThe harbour of Lund was built in 1756 by Dutch engineers.\n\n"
+        "## Trade\n\nTimber and grain are shipped from the harbour of Lund to England every spring.\n",
+    )  # fmt: skip
+
+    text, usage = answer(clew, talk, "Summarise this file.")
+
+    assert usage["retrieval_trace"]["kind"]["kind"] == "summary"
+    assert "1756" in text
+    assert "Timber and grain" in text
+    assert "Bees" not in text
+    assert {c["file_name"] for c in usage["citations"]} == {"new.md"}
+
+
+def test_a_large_file_is_summed_up_before_its_summaries_are_written(clew: Clew, talk: str) -> None:
+    secret = "The observatory of Fjell was founded in 1877 by two brothers. Its telescope came from Hamburg by ship."
+    attach(clew, talk, "note.txt", "The observatory of Fjell is closed on Mondays.")
+    attached = attach(clew, talk, "minutes.md", long_text(secret))
+    settled(clew, talk)
+    assert clew.file(attached.attachment_id).summary_status == "off"
+
+    result = clew.search("Summarise the section The observatory", kbs=[], conversation_id=talk, kind="summary")
+
+    assert result.trace.sections is not None
+    assert [section["titles"][-1] for section in result.trace.sections.sections] == ["The observatory"]
+    first, *others = result.evidence
+    assert "closed on Mondays" in first.text, "whole texts stand first"
+    assert any("telescope came from Hamburg" in e.text for e in others)
+    assert all("adjourned without a decision" not in e.text for e in others)
+    assert [e.number for e in result.evidence] == list(range(1, len(result.evidence) + 1))

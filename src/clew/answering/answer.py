@@ -128,7 +128,7 @@ class Answerer:
     ) -> Generator[AnswerEvent, None, TokenUsage]:
         yield _sources(citations_of(result.evidence), result.evidence)
         # A summary follows the order of its document, in which the sections are read.
-        is_summary = result.trace.sections is not None
+        is_summary = result.trace.sections is not None or bool(result.lines)
         evidence = result.evidence if is_summary else u_shaped(result.evidence)
         messages = answer_messages(result.trace.rewritten, evidence, language, summary=is_summary)
         return (yield from self._streamed(chat, messages, [e.number for e in result.evidence]))

@@ -229,12 +229,11 @@ def _attach(kb_id: str, file_id: str, version: int) -> str:
     """The steps of a file attached to a conversation: it is published before it is embedded."""
     with _cleared_at_the_end(kb_id, file_id, version):
         tokens = _stage_attached(file_id, version)
-        run = _publish(file_id, version, {"encoded": 0, "reused": 0})
+        # What is read whole needs no summaries.
+        whole = tokens <= _jobs().pipeline.settings.retrieval.attachment_context_tokens
+        run = _publish(file_id, version, {"encoded": 0, "reused": 0}, None, not whole)
         _embed_attached(file_id, version)
-        if run and tokens <= _jobs().pipeline.settings.retrieval.attachment_context_tokens:
-            _end_summaries(file_id, run, "")  # it is read whole: nobody needs its summaries
-        else:
-            _summarise_next(file_id, run)
+        _summarise_next(file_id, run)
     return file_id
 
 
@@ -278,10 +277,16 @@ def _index(file_id: str, version: int) -> dict[str, int]:
 
 
 @DBOS.step(name="publish", **_RETRIED)
-def _publish(file_id: str, version: int, embedded: dict[str, int], staged: dict[str, int] | None = None) -> int:
+def _publish(
+    file_id: str,
+    version: int,
+    embedded: dict[str, int],
+    staged: dict[str, int] | None = None,
+    summaries: bool = True,
+) -> int:
     """Returns the run of summaries that is to follow; 0 for none."""
     jobs = _jobs()
-    file = jobs.pipeline.publish(file_id, version, EmbeddingReport(**embedded), staged)
+    file = jobs.pipeline.publish(file_id, version, EmbeddingReport(**embedded), staged, summaries=summaries)
     jobs.forget_progress(file_id)
     return file.summary_run if file.summary_status is SummaryStatus.PENDING else 0
 

@@ -164,11 +164,18 @@ class IndexingPipeline:
         return report
 
     def publish(
-        self, file_id: str, version: int, embedded: EmbeddingReport, staged: Mapping[str, int] | None = None
+        self,
+        file_id: str,
+        version: int,
+        embedded: EmbeddingReport,
+        staged: Mapping[str, int] | None = None,
+        *,
+        summaries: bool = True,
     ) -> File:
         """Make the version the visible one, then delete what the old one had in the index and its original.
 
-        ``embedded`` and ``staged`` are what :meth:`index_version` and :meth:`stage` returned, for the change report.
+        ``embedded`` and ``staged`` are what :meth:`index_version` and :meth:`stage` returned, for the change report;
+        without ``summaries`` none are to follow, whatever the settings say.
         """
         file = self.records.get_file(file_id)
         old_keys = self.records.file_keys(file_id)
@@ -176,7 +183,7 @@ class IndexingPipeline:
             file_id,
             version,
             changes=self._changes(file, version, embedded, staged or {}),
-            summaries=self._settings_of(file).summaries.enabled,
+            summaries=summaries and self._settings_of(file).summaries.enabled,
         )
         self.index.delete(file.kb_id, file_id, keep_version=version)
         for key in old_keys - {published.file_key}:

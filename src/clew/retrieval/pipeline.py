@@ -212,16 +212,17 @@ class Retriever:
             with trace.timed("context"):
                 evidence = self._context(recalled, request, trace)
         yield _done_event(trace)
-        return RetrievalResult(self._hits(recalled), evidence, trace, queries[0][1])
+        lines: list[SummaryLine] = []
+        if trace.kind is not None and trace.kind.kind == "summary" and not request.searches:
+            lines = self._sections.lines_of_whole(evidence)
+        return RetrievalResult(self._hits(recalled), evidence, trace, queries[0][1], lines)
 
     def _choice(self, question: str, request: RetrievalRequest, trace: RetrievalTrace) -> Choice | None:
         """What of the section tree a summary question means; None where passages are to be looked up: for a fact, for
-        a question of several hops that names no section, where attachments are read whole, and where there are no
-        sections."""
+        a question of several hops that names no section, where all is read whole, and where there are no sections."""
         kind = "fact" if request.mode == "multi" and request.kind == "auto" else request.kind
         trace.kind = self._decide_kind(question, kind, request.kbs[0], request.scope)
-        whole = request.attachments is not None and bool(request.attachments.stuff_texts)
-        if trace.kind.kind == "fact" or whole or not request.searches:
+        if trace.kind.kind == "fact" or not request.searches:
             return None
         choice = self._sections.choose(question, request.kbs, request.scope, trace)
         several = trace.complexity is not None and trace.complexity.mode == "multi"
@@ -243,7 +244,8 @@ class Retriever:
     ) -> Retrieval:
         """The sections that are meant, read by their summaries; their passages where those do not suffice."""
         yield _plan_event(trace)
-        kb = request.kbs[0]
+        whole = self._whole(request)
+        kb = _with_less_room(request.kbs[0], sum(e.tokens for e in whole))
         scope = choice.narrowed(request.scope)
         asked = queries_of(queries, fusion_weights={**kb.settings.retrieval.fusion_weights, "summary": 1.0})
         with trace.timed("recall"):
@@ -259,13 +261,16 @@ class Retriever:
                 reading, trace.sections = self._sections.read(choice, kb, kb.embedder.count_tokens)
         recalled = yield from self._single(question, found, trace, why=_told(trace.sections))
         trace.chunks = len(recalled.candidates)
-        evidence = reading.evidence
-        if not evidence and choice.scope != "topic":
+        evidence = [*whole, *(replace(e, number=e.number + len(whole)) for e in reading.evidence)]
+        lines = [replace(line, number=line.number + len(whole)) for line in reading.lines]
+        if not reading.evidence and choice.scope != "topic":
             recalled = self._selection.select(question, recalled, kb, trace)
             with trace.timed("context"):
                 evidence = self._context(recalled, request, trace)
+        elif lines and choice.scope == "document":
+            lines = [*self._sections.lines_of_whole(whole), *lines]
         yield _done_event(trace)
-        return RetrievalResult(self._hits(recalled), evidence, trace, queries[0][1], reading.lines)
+        return RetrievalResult(self._hits(recalled), evidence, trace, queries[0][1], lines)
 
     def _matching(self, queries: Sequence[tuple[SearchedKb, Query]], scope: Scope) -> set[tuple[str, str]]:
         """File and path of every section with a passage that shares at least half of what the best one does with the
@@ -405,21 +410,26 @@ class Retriever:
         settings = kb.settings.retrieval
         multi = trace.complexity is not None and trace.complexity.mode == "multi"
         places = _places(kb.settings, len(trace.rounds)) if multi else settings.rerank_top_k
-        budget, whole = settings.context_budget_tokens, list[Evidence]()
-        if attached is not None:
-            whole = stuffed(attached, self._records, min(budget, settings.attachment_context_tokens))
         evidence, stage = build_context(
             # A passage that is there already, as part of a whole text, needs no second place.
             [c for c in recalled.candidates if attached is None or c.file_id not in attached.stuff_texts],
             recalled.chunks,
             self._records,
-            ContextLimits(places, budget, settings.neighbours),
+            ContextLimits(places, settings.context_budget_tokens, settings.neighbours),
             kb.embedder.count_tokens,
-            before=whole,
+            before=self._whole(request),
             first=frozenset() if attached is None else attached.bm25_scope,
         )
         trace.stages.append(stage)
         return evidence
+
+    def _whole(self, request: RetrievalRequest) -> list[Evidence]:
+        """The attachments that are read whole."""
+        if request.attachments is None:
+            return []
+        settings = request.kbs[0].settings.retrieval
+        budget = min(settings.context_budget_tokens, settings.attachment_context_tokens)
+        return stuffed(request.attachments, self._records, budget)
 
     def _hits(self, recalled: Recalled) -> list[SearchHit]:
         names = {f: self._records.get_file(f).name for f in {c.file_id for c in recalled.candidates}}
@@ -457,6 +467,13 @@ def _request_trace(request: RetrievalRequest) -> RequestTrace:
         kind=request.kind,
         settings=request.kbs[0].settings.model_dump(mode="json", include=set(_TRACED_SETTINGS)),
     )
+
+
+def _with_less_room(kb: SearchedKb, tokens: int) -> SearchedKb:
+    """The knowledge base with a context budget from which so many tokens are taken."""
+    room = max(1, kb.settings.retrieval.context_budget_tokens - tokens)
+    retrieval = kb.settings.retrieval.model_copy(update={"context_budget_tokens": room})
+    return replace(kb, settings=kb.settings.model_copy(update={"retrieval": retrieval}))
 
 
 def _told(reading: SectionReading) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Literal
 
 from clew.errors import ClewError
@@ -187,6 +188,20 @@ class SectionSearch:
         )
         return reading, record
 
+    def lines_of_whole(self, evidence: Sequence[Evidence]) -> list[SummaryLine]:
+        """The central sentences of files whose whole text is the evidence."""
+        lines: list[SummaryLine] = []
+        for file_id, passages in groupby(evidence, key=lambda e: e.candidate.file_id):
+            file = self._records.get_file(file_id)
+            kb_id = file.kb_id
+            root = Section("", (file.title or file.name,), 0, summary_source="extractive")
+            sentences = [(e.number, sentence) for e in passages for sentence in _sentences(e.text)]
+            if sentences:
+                words = sum(count_words(sentence) for _, sentence in sentences) * _LINES / len(sentences)
+                kept = central_sentences([sentence for _, sentence in sentences], words)[:_LINES]
+                lines += [SummaryLine(*sentences[i], Place(kb_id, file, root)) for i in kept]
+        return lines
+
     def _places(self, kbs: Sequence[SearchedKb], scope: Scope) -> Iterator[Place]:
         for kb in kbs:
             files = _files(self._records, kb.kb.kb_id)
@@ -240,14 +255,7 @@ class SectionSearch:
             return place
         prefix = place.section.path
         parents = self._records.file_parents(place.file.file_id, prefix=prefix)
-        sentences = [
-            sentence
-            for parent in parents
-            for line in parent.text.splitlines()
-            if _CELL not in line
-            for start, end in sentence_spans(line)
-            if says_something(sentence := " ".join(line[start:end].split()))
-        ]
+        sentences = [sentence for parent in parents for sentence in _sentences(parent.text)]
         if not sentences or (not prefix and len(parents) > 400):
             return place
         text = "\n".join(sentences[i] for i in central_sentences(sentences, 100))
@@ -273,6 +281,17 @@ class SectionSearch:
                 candidate = _candidate(place, child)
                 evidence.append(_evidence(len(evidence) + 1, place, candidate, child, parent.text, parent.tokens))
         return evidence
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences of running text, without tables."""
+    return [
+        sentence
+        for line in text.splitlines()
+        if _CELL not in line
+        for start, end in sentence_spans(line)
+        if says_something(sentence := " ".join(line[start:end].split()))
+    ]
 
 
 def _by_names(question: str, places: Sequence[Place], files: Sequence[File]) -> Choice:

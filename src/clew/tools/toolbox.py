@@ -295,7 +295,11 @@ class Tools:
 
 
 def _not_in_context(result: RetrievalResult) -> list[str]:
-    """How many passages matched whose text is not among what is given."""
+    """How many sections, or passages, matched whose text is not among what is given."""
+    sections = result.trace.sections
+    if sections is not None and not sections.fallback:
+        rest = sections.matched - sections.read
+        return [f"{rest} of {sections.matched} sections that match; browse_sections shows them."] if rest > 0 else []
     rest = sum(not any(hit.text in evidence.text for evidence in result.evidence) for hit in result.hits)
     if not result.evidence or not rest:
         return []
