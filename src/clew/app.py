@@ -498,7 +498,7 @@ class Clew:
     def list_files(
         self, kb: str, *, offset: int = 0, limit: int | None = None, status: FileStatus | None = None, text: str = ""
     ) -> list[File]:
-        """Files of a KB by creation, filtered by status and by a part of the name."""
+        """Files of a KB by creation, filtered by status and by a part of the name or of what is known about them."""
         return self.records.list_files(self.kb(kb).kb_id, offset=offset, limit=limit, status=status, text=text)
 
     def count_files(self, kb: str) -> Mapping[FileStatus, int]:

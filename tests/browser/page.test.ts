@@ -93,9 +93,9 @@ describe("documents", () => {
   });
 
   it("the list is filtered by name and status", async () => {
-    await page.getByLabel("Search by name").fill("constitution");
+    await page.getByLabel("Search by name, company or period").fill("constitution");
     await page.getByText("1 document", { exact: true }).waitFor();
-    await page.getByLabel("Search by name").fill("");
+    await page.getByLabel("Search by name, company or period").fill("");
     await page.getByText("Failed", { exact: true }).first().click();
     await page.getByText("1 document", { exact: true }).waitFor();
     await page.getByText("All", { exact: true }).click();

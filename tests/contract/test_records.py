@@ -161,6 +161,10 @@ class TestAddingFiles:
         assert [f.file_id for f in kb.list_files("kb1", text="a_1")] == ["f1"]
         assert [f.file_id for f in kb.list_files("kb1", text="c.pdf")] == ["f2"]
         assert [f.file_id for f in kb.list_files("kb1", text="年")] == ["f3"]
+        kb.update_file("f0", facts={"company": "长江电力", "period": "2023", "aliases": ["Yangtze Power"]})
+        assert [f.file_id for f in kb.list_files("kb1", text="长江")] == ["f0"]
+        assert [f.file_id for f in kb.list_files("kb1", text="2023", limit=1)] == ["f0"]
+        assert kb.list_files("kb1", text="aliases") == []
         assert [f.file_id for f in kb.list_files("kb1", status=FileStatus.FAILED)] == ["f2"]
         assert kb.count_files("kb1") == {FileStatus.PROCESSING: 3, FileStatus.FAILED: 1, FileStatus.COMPLETED: 0}
 

@@ -113,7 +113,8 @@ class FileRecords(Protocol):
         status: FileStatus | None = None,
         text: str = "",
     ) -> list[File]:
-        """In the order they were added; ``text`` is a part of the name (ASCII letters of either case)."""
+        """In the order they were added; ``text`` is a part of the name, or of company, period, date or type where they
+        are known (ASCII letters of either case)."""
         ...
 
     def begin_update(self, new: NewFile) -> File:

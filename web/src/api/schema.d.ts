@@ -4071,7 +4071,7 @@ export interface operations {
         parameters: {
             query?: {
                 status?: components["schemas"]["FileStatus"] | null;
-                /** @description Part of the name. */
+                /** @description Part of the name, or of company, period, date or type. */
                 text?: string;
                 offset?: number;
                 limit?: number;

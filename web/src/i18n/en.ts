@@ -348,7 +348,7 @@ export const en = {
     waiting: "Waiting",
     uploading: "Uploading",
     known: "This file is here already.",
-    search: "Search by name",
+    search: "Search by name, company or period",
     all: "All",
     empty: "No documents yet",
     emptyText: "Upload the first ones above.",

@@ -351,7 +351,7 @@ export const zh: Texts = {
     waiting: "等待中",
     uploading: "上传中",
     known: "该文件已存在。",
-    search: "按名称搜索",
+    search: "按名称、公司或期间搜索",
     all: "全部",
     empty: "还没有文档",
     emptyText: "请在上方上传。",

@@ -39,7 +39,7 @@ def list_files(
     kb_id: str,
     clew: ClewDep,
     status: FileStatus | None = None,
-    text: Annotated[str, Query(description="Part of the name.")] = "",
+    text: Annotated[str, Query(description="Part of the name, or of company, period, date or type.")] = "",
     offset: Offset = 0,
     limit: Limit = 100,
 ) -> schemas.FilePage:

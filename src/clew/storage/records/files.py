@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, func, select, text, update
+from sqlalchemy import ColumnElement, Connection, delete, func, or_, select, text, update
 from sqlalchemy.engine import RowMapping
 from sqlalchemy.exc import IntegrityError
 
@@ -22,6 +22,9 @@ from clew.types import ChangeReport, File, FileStatus, PassageEdit, SummaryStatu
 
 _UPLOADED = ("name", "media_type", "size", "file_key", "content_hash", "edits")
 _READ = ("title", "language", "pages", "counts", "warnings", "changes")
+
+# What a file is also known by in a list; the rest of its facts are no texts.
+_SEARCHED_FACTS = ("company", "period", "date", "type")
 
 
 class SqlFiles:
@@ -90,7 +93,8 @@ class SqlFiles:
         if status is not None:
             query = query.where(files.c.status == status.value)
         if text:
-            query = query.where(files.c.name.icontains(text, autoescape=True))
+            facts = (files.c.facts[name].as_string() for name in _SEARCHED_FACTS)
+            query = query.where(or_(*(column.icontains(text, autoescape=True) for column in (files.c.name, *facts))))
         with self._db.read() as connection:
             return [_file(row) for row in connection.execute(query).mappings()]
 
