@@ -256,7 +256,7 @@ function askedBy(trace: Trace | null): Asked | null {
     kbs: request?.kbs ?? [],
     files: request?.files ?? [],
     mode: (request?.mode ?? "auto") as Asked["mode"],
-    kind: "auto",
+    kind: (request?.kind ?? "auto") as Asked["kind"],
   };
 }
 

@@ -204,6 +204,7 @@ export const en = {
       hyde: "Hypothetical answer",
       hyde_bm25: "Hypothetical answer, words",
       hyde_l2: "Hypothetical answer, vector",
+      files: "Preferred documents",
       fuse: "Fused",
       merge: "New in this round",
       parents: "Passages",

@@ -207,6 +207,7 @@ export const zh: Texts = {
       hyde: "假设答案",
       hyde_bm25: "假设答案（词语）",
       hyde_l2: "假设答案（向量）",
+      files: "优先的文档",
       fuse: "融合",
       merge: "本轮新增",
       parents: "段落",

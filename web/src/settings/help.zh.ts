@@ -112,6 +112,7 @@ export const helpZh: Readonly<Record<string, string>> = {
   "summaries.questions_per_parent": "模型为每个段落写的问题数；0：不写。",
   "summaries.input_tokens": "一次交给模型的文本量；更多的先分组概括。",
   "summaries.timeout": "模型单次调用的最长秒数。",
+  "summaries.choice_timeout": "语言模型选择章节的最长秒数。",
   "summaries.parallel_calls": "同时进行的调用数。",
   "retrieval.mismatch_weight": "有其他文件与问题所提公司或期间相符时，不相符文件的段落的权重；1：不区分。",
   "retrieval.fusion": "一次检索的各路结果如何合并：按名次，或按归一化分数的加权平均。多轮检索始终按名次。",
