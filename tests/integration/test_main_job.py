@@ -91,7 +91,7 @@ def test_the_whole_answer_is_stored_in_its_message(clew: Clew, kb: str) -> None:
 
 
 def test_a_model_writes_the_answer_and_unknown_citations_are_dropped(tmp_path: Path, models_folder: Path) -> None:
-    with ScriptedServer(replies=["It is 2,850 km long [1][77]."]) as server:
+    with ScriptedServer(lambda _: "It is 2,850 km long [1][77].") as server:
         chat = {"url": server.url, "model": "scripted"}
         overrides = {"models": {"folder": str(models_folder), "chat": chat}}
         with Clew.open(tmp_path / "data", overrides=overrides) as clew:

@@ -126,6 +126,7 @@ class RetrievalResult:
 
 
 Retrieval = Generator[AnswerEvent, None, RetrievalResult]
+_Found = tuple[Recalled, list[Evidence], list[SummaryLine]]
 
 
 class Retriever:
@@ -184,38 +185,50 @@ class Retriever:
                     )
                 choice = self._choice(question, request, trace)
             if choice is not None:
-                return (yield from self._summary(question, queries, request, choice, trace))
-            searched, first = None, None
-            if trace.complexity.mode == "single":
-                with trace.timed("recall"):
-                    searched = self._recall.search(queries, request.scope)
-                    first = self._recall.fuse(searched, request.scope)
-            if first is not None and _escalates(trace.complexity, first, request.kbs[0].settings):
-                trace.complexity = replace(
-                    trace.complexity,
-                    mode="multi",
-                    source="weak_first_round",
-                    reason="the first look-up found nothing about what the question names",
-                )
-            yield _plan_event(trace)
-            if trace.complexity.mode == "multi":
-                if searched is not None:
-                    first = self._recall.fuse(searched, request.scope, in_rounds=True)
-                recalled = yield from self._multi(queries, request.scope, trace, first)
+                found = yield from self._summary(question, queries, request, choice, trace)
             else:
-                assert searched is not None
-                assert first is not None
-                first = self._with_hypothetical(question, searched, first, request, trace)
-                recalled = yield from self._single(question, first, trace)
-            trace.chunks = len(recalled.candidates)
-            recalled = self._selection.select(question, recalled, request.kbs[0], trace)
-            with trace.timed("context"):
-                evidence = self._context(recalled, request, trace)
+                found = yield from self._passages(question, queries, request, trace)
         yield _done_event(trace)
-        lines: list[SummaryLine] = []
+        recalled, evidence, lines = found
         if trace.kind is not None and trace.kind.kind == "summary" and not request.searches:
             lines = self._sections.lines_of_whole(evidence)
         return RetrievalResult(self._hits(recalled), evidence, trace, queries[0][1], lines)
+
+    def _passages(
+        self,
+        question: str,
+        queries: Sequence[tuple[SearchedKb, Query]],
+        request: RetrievalRequest,
+        trace: RetrievalTrace,
+    ) -> Generator[AnswerEvent, None, _Found]:
+        """Passages that answer a question for a fact, by one look-up or in rounds."""
+        assert trace.complexity is not None
+        searched, first = None, None
+        if trace.complexity.mode == "single":
+            with trace.timed("recall"):
+                searched = self._recall.search(queries, request.scope)
+                first = self._recall.fuse(searched, request.scope)
+        if first is not None and _escalates(trace.complexity, first, request.kbs[0].settings):
+            trace.complexity = replace(
+                trace.complexity,
+                mode="multi",
+                source="weak_first_round",
+                reason="the first look-up found nothing about what the question names",
+            )
+        yield _plan_event(trace)
+        if trace.complexity.mode == "multi":
+            if searched is not None:
+                first = self._recall.fuse(searched, request.scope, in_rounds=True)
+            recalled = yield from self._multi(queries, request.scope, trace, first)
+        else:
+            assert searched is not None
+            assert first is not None
+            first = self._with_hypothetical(question, searched, first, request, trace)
+            recalled = yield from self._single(question, first, trace)
+        trace.chunks = len(recalled.candidates)
+        recalled = self._selection.select(question, recalled, request.kbs[0], trace)
+        with trace.timed("context"):
+            return recalled, self._context(recalled, request, trace), []
 
     def _choice(self, question: str, request: RetrievalRequest, trace: RetrievalTrace) -> Choice | None:
         """What of the section tree a summary question means; None where passages are to be looked up: for a fact, for
@@ -241,7 +254,7 @@ class Retriever:
         request: RetrievalRequest,
         choice: Choice,
         trace: RetrievalTrace,
-    ) -> Retrieval:
+    ) -> Generator[AnswerEvent, None, _Found]:
         """The sections that are meant, read by their summaries; their passages where those do not suffice."""
         yield _plan_event(trace)
         whole = self._whole(request)
@@ -269,8 +282,7 @@ class Retriever:
                 evidence = self._context(recalled, request, trace)
         elif lines and choice.scope == "document":
             lines = [*self._sections.lines_of_whole(whole), *lines]
-        yield _done_event(trace)
-        return RetrievalResult(self._hits(recalled), evidence, trace, queries[0][1], lines)
+        return recalled, evidence, lines
 
     def _matching(self, queries: Sequence[tuple[SearchedKb, Query]], scope: Scope) -> set[tuple[str, str]]:
         """File and path of every section with a passage that shares at least half of what the best one does with the
