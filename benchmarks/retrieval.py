@@ -29,6 +29,8 @@ from clew.evaluation.datasets import LabelledQuestion, Passage, read_corpus, rea
 from clew.evaluation.fusion_fit import JudgedRoutes, fit_fusion
 from clew.evaluation.measures import group_ranks, ndcg_at, recall_at
 from clew.evaluation.support import Groups, Support
+from clew.retrieval.fusion import reciprocal_rank_fusion
+from clew.retrieval.hyde import is_sure
 from clew.types import ParentChunk, Representation
 
 Floats = NDArray[np.float64]
@@ -126,6 +128,7 @@ def measured(
             flush=True,
         )
     routes = [JudgedRoutes(clew.routes(q.question, kbs=[kb], overlay=changed()).routes[0][1], g) for q, g in judged]
+    print_sureness(routes)
     fit = fit_fusion(routes)
     weights = ", ".join(f"{route} {weight:g}" for route, weight in fit.weights.items())
     print(
@@ -158,6 +161,16 @@ def asked(
         "ms": statistics.median(times),
     }
     return row, np.array(gains)
+
+
+def print_sureness(judged: Sequence[JudgedRoutes]) -> None:
+    """How often the best passage supports the answer where ``retrieval.hyde = "when_weak"`` spares the model's call."""
+    right: dict[bool, list[bool]] = {True: [], False: []}
+    for each in judged:
+        [best, *_] = reciprocal_rank_fusion("", each.routes) or [None]
+        right[is_sure(best)].append(best is not None and any(best.parent_id in group for group in each.groups))
+    sure, unsure = (100 * statistics.fmean(right[kind] or [0]) for kind in (True, False))
+    print(f"sure: {len(right[True])} of {len(judged)}, first passage right in {sure:.0f} %, else in {unsure:.0f} %")
 
 
 def _row(row: Mapping[str, float], above: Floats | None) -> str:

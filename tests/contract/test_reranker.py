@@ -86,6 +86,18 @@ def test_long_passages_are_cut(tmp_path: Path) -> None:
     assert short.rerank("dog", passage) < long.rerank("dog", passage)
 
 
+def test_passages_are_cut_exactly_where_the_tokenizer_is_at_hand(tmp_path: Path) -> None:
+    folder = str(write_onnx_folder(tmp_path / "model"))
+    with RerankServer(cohere) as server:
+        http(server.url, path=folder, max_tokens=16).rerank("the cat", ["the dog sat " * 20, "dog sat"])
+        # 16, without the question (2 tokens and its special ones) and those of a pair.
+        assert server.bodies[0]["documents"] == ["the dog sat the dog sat the dog", "dog sat"]
+        with pytest.raises(ServiceRefusedError, match="max_tokens"):
+            http(server.url, path=folder, max_tokens=16).rerank("the cat " * 20, PASSAGES)
+    with pytest.raises(SettingsError, match=r"tokenizer\.json"):
+        http("http://127.0.0.1:1", path=str(tmp_path))
+
+
 @pytest.mark.parametrize(
     "answer",
     [

@@ -85,7 +85,7 @@ class Searched:
 def dense_representations(settings: Settings) -> list[Representation]:
     """The representations with vectors that the settings switch on."""
     chosen = settings.representations
-    return [each for each in Representation if each is not Representation.BM25 and getattr(chosen, each.value, False)]
+    return [each for each in Representation if each is not Representation.BM25 and getattr(chosen, each.value)]
 
 
 def make_query(text: str, kb: SearchedKb) -> Query:
