@@ -32,8 +32,9 @@ from clew.evaluation.complexity_outcomes import (
 )
 from clew.evaluation.corpus import CorpusKb, open_corpus
 from clew.evaluation.datasets import LabelledQuestion, read_corpus, read_queries
-from clew.evaluation.decisions import Label, replay_all
+from clew.evaluation.decisions import Label
 from clew.evaluation.measures import all_support_at, group_ranks, recall_at
+from clew.retrieval.complexity.cascade import replay
 from clew.types import RetrievalMode
 
 K = 5
@@ -90,26 +91,34 @@ def choose(arguments: argparse.Namespace) -> None:
     outcomes = [read_outcome(json.loads(line)) for line in lines]
     usual = ComplexitySettings()
     chosen = best_thresholds(outcomes, usual)
+    names = list(dict.fromkeys(outcome.set for outcome in outcomes))
+    without = {
+        name: best_thresholds([outcome for outcome in outcomes if outcome.set != name] or outcomes, usual)
+        for name in names
+    }
+    paths: dict[str, list[Label]] = {
+        "all single": ["single"] * len(outcomes),
+        "all multi": ["multi"] * len(outcomes),
+        "defaults": [replay(outcome.decision, usual) for outcome in outcomes],
+        "chosen without this set": [replay(outcome.decision, without[outcome.set]) for outcome in outcomes],
+        "chosen": [replay(outcome.decision, chosen) for outcome in outcomes],
+        "oracle": [outcome.label for outcome in outcomes],
+    }
     print("| set | questions | multi is better | path | R@5 | all@5 | CPU ms | in rounds |")
     print("|" + " --- |" * 8)
-    for name in dict.fromkeys(outcome.set for outcome in outcomes):
-        others = [outcome for outcome in outcomes if outcome.set != name]
-        without = best_thresholds(others, usual) if others else chosen
-        paths = {"defaults": usual, "chosen without this set": without, "chosen": chosen}
-        show(name, [outcome for outcome in outcomes if outcome.set == name], paths)
-    show("**mean of sets**", outcomes, {"defaults": usual, "chosen": chosen})
+    for name in names:
+        show(name, outcomes, paths, [place for place, outcome in enumerate(outcomes) if outcome.set == name])
+    show("**mean of sets**", outcomes, paths, range(len(outcomes)))
     print("\nchosen:", json.dumps({name: getattr(chosen, name) for name in GRID}))
     print(f"exchange: {exchange_rate(outcomes) * 1e4:.2f} points of R@5 for 100 ms of processor time")
 
 
-def show(name: str, rows: Sequence[Outcome], settings: Mapping[str, ComplexitySettings]) -> None:
-    """One line for each way to decide."""
-    decisions = [row.decision for row in rows]
-    paths: dict[str, Sequence[Label]] = {"all single": ["single"] * len(rows), "all multi": ["multi"] * len(rows)}
-    paths |= {path: replay_all(decisions, each).modes for path, each in settings.items()}
-    paths["oracle"] = [row.label for row in rows]
+def show(name: str, outcomes: Sequence[Outcome], paths: Mapping[str, Sequence[Label]], places: Sequence[int]) -> None:
+    """One line for each way to decide, over the questions at ``places``."""
+    rows = [outcomes[place] for place in places]
     better = set_mean(rows, [float(row.label == "multi") for row in rows])
-    for path, modes in paths.items():
+    for path, all_modes in paths.items():
+        modes = [all_modes[place] for place in places]
         taken = [row.reached(mode) for row, mode in zip(rows, modes, strict=True)]
         cells = [
             f"{set_mean(rows, [each.recall for each in taken]) * 100:.1f}",

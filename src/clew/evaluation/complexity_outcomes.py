@@ -6,8 +6,9 @@ only worth what the path it takes finds. The *outcome label* of a question is it
 
 from __future__ import annotations
 
+import itertools
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -81,7 +82,8 @@ def best_thresholds(
 ) -> ComplexitySettings:
     """The thresholds of the most recall, each processor millisecond charged with ``price`` (the exchange rate).
 
-    Sets weigh the same. From ``usual`` on one threshold is moved after the other, as long as that gains anything.
+    Sets weigh the same. From ``usual`` on the two thresholds are moved that gain most together, as long as any do: one
+    alone often gains nothing, because a question passes by several.
     """
     price = exchange_rate(outcomes) if price is None else price
     decisions = [outcome.decision for outcome in outcomes]
@@ -92,15 +94,18 @@ def best_thresholds(
         return set_mean(outcomes, [gain * (mode == "multi") for gain, mode in zip(gains, modes, strict=True)])
 
     best, reached = usual, worth(usual)
-    moved = True
-    while moved:
-        moved = False
-        for name, values in GRID.items():
-            for value in values:
-                tried = best.model_copy(update={name: value})
-                if _in_order(tried) and (gained := worth(tried)) > reached + _LEAST_GAIN:
-                    best, reached, moved = tried, gained, True
-    return best
+    while True:
+        tried = max((each for each in _moved(best) if _in_order(each)), key=worth)
+        if worth(tried) <= reached + _LEAST_GAIN:
+            return best
+        best, reached = tried, worth(tried)
+
+
+def _moved(settings: ComplexitySettings) -> Iterator[ComplexitySettings]:
+    """``settings`` with one or two thresholds moved."""
+    for one, other in itertools.combinations(GRID, 2):
+        for values in itertools.product((getattr(settings, one), *GRID[one]), (getattr(settings, other), *GRID[other])):
+            yield settings.model_copy(update=dict(zip((one, other), values, strict=True)))
 
 
 def _in_order(settings: ComplexitySettings) -> bool:
