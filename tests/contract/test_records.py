@@ -340,6 +340,21 @@ class TestPublishing:
         kb.publish("f1", 3)
         assert [c.text for c in kb.file_children("f1")] == ["Third 0", "Third 1", "Third 2"]
 
+    def test_an_attempt_that_ended_silently_is_begun_again(self, kb: SqlRecords) -> None:
+        completed(kb)
+        kb.begin_update(samples.new_file(content="v2"))
+        kb.stage("f1", 2, samples.parsed(), samples.parents(), samples.children())
+        assert kb.begin_again("f1", 2).writing == 3
+        with pytest.raises(ConflictError):
+            kb.begin_again("f1", 2)
+        with pytest.raises(ConflictError):
+            kb.publish("f1", 2)
+        publish(kb, version=3, text="Again")
+        assert [c.text for c in kb.file_children("f1")] == ["Again 0", "Again 1", "Again 2"]
+        for file_id, error in (("f1", ConflictError), ("nothing", NotFoundError)):
+            with pytest.raises(error):
+                kb.begin_again(file_id, 3)
+
     def test_a_cancelled_attempt_cannot_publish(self, kb: SqlRecords) -> None:
         kb.add_file(samples.new_file())
         kb.stage("f1", 1, samples.parsed(), samples.parents(), samples.children())

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -388,3 +389,21 @@ def test_the_summary_of_an_edited_passage_has_the_new_text(clew: Clew, slow: Slo
     clew.wait([file.file_id], summaries=True, timeout=60)
     summaries = "".join(section.summary or "" for section in clew.sections(file.file_id))
     assert ("2,850" in summaries, "2,857" in summaries) == (False, True)
+
+
+def test_an_ingestion_that_ended_without_a_word_is_begun_again(
+    tmp_path: Path, models_folder: Path, embedder: Embedder
+) -> None:
+    overrides = {"models": {"folder": str(models_folder)}}
+    with Clew.open(tmp_path / "other", overrides=overrides) as clew:
+        clew.__dict__["embedder"] = embedder
+        clew.create_kb("notes", settings=QUIET)
+        file = add(clew, RIVERS)
+    with Clew.open(tmp_path / "other", overrides=overrides) as clew:
+        clew.__dict__["embedder"] = embedder
+        with clew.records._db.write() as connection:
+            connection.execute(tables.files.update().values(status="processing"))
+        clew.jobs.start()
+        again = clew.wait([file.file_id], timeout=60)[0]
+        assert (again.status, again.version) == (FileStatus.COMPLETED, 2)
+        assert "2,850" in found(clew, "How long is the Danube?")

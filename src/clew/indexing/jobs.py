@@ -33,6 +33,8 @@ _ATTACHMENTS = "attach"
 _SUMMARIES = "summarise"
 # Recovery looks only at workflows of the same version: raise it when the steps change in an incompatible way.
 _STEPS_VERSION = "2"
+_GOES_ON = {"PENDING", "ENQUEUED", "DELAYED"}
+_GIVEN_UP = "MAX_RECOVERY_ATTEMPTS_EXCEEDED"
 _POLL_SECONDS = 0.1
 _MIN_PROGRESS_SECONDS = 0.2
 _CLOSE_SECONDS = 5
@@ -97,7 +99,7 @@ class IngestionJobs:
         self.start()
         attached = bool(self.pipeline.records.get_kb(file.kb_id).conversation_id)
         queue, workflow = (_ATTACHMENTS, _attach) if attached else (_QUEUE, _ingest)
-        with SetWorkflowID(f"{file.file_id}-{file.writing}"):
+        with SetWorkflowID(_workflow_id(file)):
             DBOS.enqueue_workflow(queue, workflow, file.kb_id, file.file_id, file.writing)
 
     def enqueue_summaries(self, file_id: str, run: int) -> None:
@@ -193,10 +195,24 @@ class IngestionJobs:
         for kb in records.list_kbs():
             for file in records.list_files(kb.kb_id):
                 if file.status is FileStatus.PROCESSING:
-                    self.enqueue(file)
+                    self._go_on(file)
                 if file.summary_status in SUMMARIES_GO_ON:
                     # A new run: the interrupted one may have ended in any way, and its workflow's id is taken.
                     self.enqueue_summaries(file.file_id, records.begin_summaries(file.file_id))
+
+    def _go_on(self, file: File) -> None:
+        workflow = DBOS.get_workflow_status(_workflow_id(file))
+        if workflow is None or workflow.status in _GOES_ON:
+            self.enqueue(file)
+            return
+        with suppress(ConflictError, NotFoundError):  # it ended well in this moment, or the file was deleted
+            if workflow.status == _GIVEN_UP:
+                reason = (
+                    "The ingestion ended the process again and again; split the file, or save it in another format."
+                )
+                self.pipeline.abandon(file.file_id, file.writing, ClewError(reason))
+            else:  # it was closed, or could not even say that it failed (a full disk)
+                self.enqueue(self.pipeline.records.begin_again(file.file_id, file.writing))
 
 
 class _SqliteConnection(sqlite3.Connection):
@@ -206,6 +222,10 @@ class _SqliteConnection(sqlite3.Connection):
         super().__init__(*arguments, **named)
         if sqlite3.sqlite_version_info < (3, 42):
             self.create_function("unixepoch", 1, lambda _: time.time())
+
+
+def _workflow_id(file: File) -> str:
+    return f"{file.file_id}-{file.writing}"
 
 
 def _jobs() -> IngestionJobs:

@@ -130,6 +130,11 @@ class FileRecords(Protocol):
         original. Raises ConflictError where the file is processing or failed, NotFoundError."""
         ...
 
+    def begin_again(self, file_id: str, version: int) -> File:
+        """Hand the lock of an attempt that is over without saying so to a new one. Raises NotFoundError, and
+        ConflictError where the version is not being written."""
+        ...
+
     def set_progress(self, file_id: str, version: int, stage: str, progress: float) -> bool:
         """``progress`` from 0 to 1. False, and nothing happens, where this version is not being written."""
         ...

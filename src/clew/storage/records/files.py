@@ -153,6 +153,15 @@ class SqlFiles:
             current = _existing(connection, file_id)
         raise ConflictError(f"{current['name']} is {current['status']}; edit it when it is completed")
 
+    def begin_again(self, file_id: str, version: int) -> File:
+        again = update(files).where(*_being_written(file_id, version)).values(writing=files.c.writing + 1, stage="")
+        with self._db.write() as connection:
+            locked = connection.execute(again.returning(files)).mappings().one_or_none()
+            if locked is None:
+                _existing(connection, file_id)
+                raise outdated(file_id, version)
+        return _file(locked)
+
     def set_progress(self, file_id: str, version: int, stage: str, progress: float) -> bool:
         with self._db.write() as connection:
             changed = connection.execute(
