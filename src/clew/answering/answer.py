@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from clew.answering.citations import CitationFilter, citations_of
@@ -35,6 +35,14 @@ _CONSIDERED_OF_TOPIC, _QUOTES_OF_TOPIC, _QUOTES_OF_PASSAGE = 40, 8, 2
 
 
 @dataclass(frozen=True, slots=True)
+class _Written:
+    """What writing an answer cost, and why it ended: ``length`` where it was cut off."""
+
+    usage: TokenUsage = field(default_factory=TokenUsage)
+    finish_reason: str = "stop"
+
+
+@dataclass(frozen=True, slots=True)
 class Answerer:
     """Answers questions: retrieval, then text with citations. Safe to use from several threads."""
 
@@ -53,7 +61,7 @@ class Answerer:
             yield from self._without_retrieval(kind, request, language)
             return
         result = yield from self.retriever.stream(request)
-        usage = result.trace.usage
+        written = _Written()
         if not result.evidence:
             yield _sources([])
             yield _delta(NOT_FOUND[language])
@@ -62,7 +70,7 @@ class Answerer:
         elif self.chat is None:
             yield from self._quoted(request, result, language)
         else:
-            usage = usage + (yield from self._written(self.chat, result, language))
+            written = yield from self._written(self.chat, result, language)
         shown = len({line.place.filter for line in result.lines}) if self.chat is None and result.lines else None
         if coverage := coverage_note(result.trace.sections, language, shown=shown):
             yield _delta(f"\n\n{coverage}")
@@ -72,7 +80,7 @@ class Answerer:
             notice = UNCERTAIN_NOTICE[language]
             yield _delta(f"\n\n{notice}")
             yield AnswerEvent("notice", {"text": notice, "reason": result.trace.uncertain_reason})
-        yield AnswerEvent("usage", {"tokens": to_json(usage), "retrieval_trace": to_json(result.trace)})
+        yield _usage(result.trace, written)
 
     def _without_retrieval(
         self, kind: SmallTalk, request: RetrievalRequest, language: Language
@@ -85,13 +93,13 @@ class Answerer:
         done = {"rounds": 0, "chunks": 0, "stop_reason": trace.stop_reason, "uncertain": False}
         yield AnswerEvent("retrieval_done", done | {"uncertain_reason": "", "ms": 0.0})
         yield _sources([])
-        usage = trace.usage
+        written = _Written()
         if self.chat is None:
             yield _delta(small_talk_reply(kind, question, request.history, language))
         else:
             messages = small_talk_messages(question, request.history, language)
-            usage = usage + (yield from self._streamed(self.chat, messages, ()))
-        yield AnswerEvent("usage", {"tokens": to_json(usage), "retrieval_trace": to_json(trace)})
+            written = yield from self._streamed(self.chat, messages, ())
+        yield _usage(trace, written)
 
     def limited(self, max_tokens: int | None, temperature: float | None) -> Answerer:
         """The same with other limits of the chat model where they are given."""
@@ -125,7 +133,7 @@ class Answerer:
 
     def _written(
         self, chat: ChatModel, result: RetrievalResult, language: Language
-    ) -> Generator[AnswerEvent, None, TokenUsage]:
+    ) -> Generator[AnswerEvent, None, _Written]:
         yield _sources(citations_of(result.evidence), result.evidence)
         # A summary follows the order of its document, in which the sections are read.
         is_summary = result.trace.sections is not None or bool(result.lines)
@@ -135,7 +143,7 @@ class Answerer:
 
     def _streamed(
         self, chat: ChatModel, messages: Sequence[ChatMessage], numbers: Sequence[int]
-    ) -> Generator[AnswerEvent, None, TokenUsage]:
+    ) -> Generator[AnswerEvent, None, _Written]:
         """What the chat model writes, without citations of anything but ``numbers``."""
         marks = CitationFilter(numbers)
         usage = TokenUsage(calls=1)
@@ -145,14 +153,16 @@ class Answerer:
             max_tokens=self.settings.answer.max_tokens,
             timeout=self.settings.models.chat.timeout,
         )
+        finish_reason = "stop"
         for piece in stream:
             if piece.usage is not None:
                 usage = usage + piece.usage
+            finish_reason = piece.finish_reason or finish_reason
             if text := marks.feed(piece.text):
                 yield _delta(text)
         if text := marks.finish():
             yield _delta(text)
-        return usage
+        return _Written(usage, finish_reason)
 
 
 def _summarised(result: RetrievalResult, language: Language) -> Iterator[AnswerEvent]:
@@ -181,6 +191,12 @@ def _spread(quotes: Sequence[Quote]) -> list[Quote]:
         if len(taken) < _QUOTES_OF_PASSAGE and sum(map(len, of_passage.values())) < _QUOTES_OF_TOPIC:
             taken.append(quote)
     return [quote for taken in of_passage.values() for quote in taken]
+
+
+def _usage(trace: RetrievalTrace, written: _Written) -> AnswerEvent:
+    tokens = to_json(trace.usage + written.usage)
+    data = {"tokens": tokens, "finish_reason": written.finish_reason, "retrieval_trace": to_json(trace)}
+    return AnswerEvent("usage", data)
 
 
 def _delta(text: str) -> AnswerEvent:

@@ -180,7 +180,7 @@ def stored_events(message: Message) -> Iterator[AnswerEvent]:
     if "notice" in usage:
         yield AnswerEvent("notice", {"text": usage["notice"]})
     if "retrieval_trace" in usage:
-        keys = ("tokens", "retrieval_trace")
+        keys = ("tokens", "finish_reason", "retrieval_trace")
         yield AnswerEvent("usage", {key: usage[key] for key in keys if key in usage})
     if message.status == "error":
         yield AnswerEvent("error", {"title": "Error", "detail": usage.get("error", "")})

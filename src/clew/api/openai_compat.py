@@ -220,11 +220,13 @@ class _Completion:
         self._text: list[str] = []
         self._findings: dict[str, Any] = {}
         self._usage = CompletionUsage()
+        self._finish_reason: Literal["stop", "length"] = "stop"
 
     def whole(self, events: Iterator[AnswerEvent]) -> ChatCompletion:
         for event in events:
             self._take(event)
-        choice = CompletionChoice(message=AnswerMessage(content="".join(self._text)))
+        message = AnswerMessage(content="".join(self._text))
+        choice = CompletionChoice(message=message, finish_reason=self._finish_reason)
         findings = Findings.model_validate(self._findings)
         return ChatCompletion(**self._head, choices=[choice], usage=self._usage, clew=findings)
 
@@ -241,7 +243,7 @@ class _Completion:
                 elif event.type in _RETRIEVAL_EVENTS:
                     yield self._chunk({}, clew={"event": event.type, "data": dict(event.data)})
             findings = Findings.model_validate(self._findings).model_dump(mode="json")
-            yield self._chunk({}, finish_reason="stop", clew=findings)
+            yield self._chunk({}, finish_reason=self._finish_reason, clew=findings)
             if include_usage:
                 yield _data({**self._head, "object": _CHUNK, "choices": [], "usage": self._usage.model_dump()})
             yield b"data: [DONE]\n\n"
@@ -262,6 +264,7 @@ class _Completion:
             self._findings["uncertainty_notice"] = event.data["text"]
         elif event.type == "usage":
             self._findings["retrieval_trace"] = event.data["retrieval_trace"]
+            self._finish_reason = "length" if event.data["finish_reason"] == "length" else "stop"
             tokens = event.data["tokens"]
             prompt, completion = int(tokens["prompt_tokens"]), int(tokens["completion_tokens"])
             self._usage = CompletionUsage(

@@ -33,6 +33,8 @@ def answer_by_sources(request: Request) -> Reply:
         return Reply("?", usage=(3, 1))
     if "slowly" in text:
         return Reply("", pieces=[f"word{n} " for n in range(SLOW_WORDS)], delay=0.15)
+    if "at length" in text:
+        return Reply("The Danube is", finish_reason="length")
     sentence = "The Danube is 2,850 kilometres long [1]." if "2,850" in text else "It was not found."
     return Reply(sentence, usage=(40, 9))
 

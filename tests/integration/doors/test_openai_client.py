@@ -163,3 +163,11 @@ def test_a_greeting_needs_no_look_up(client: openai.OpenAI, chat_model: Scripted
     assert found["citations"] == []
     assert found["retrieval_trace"]["stop_reason"] == "not_needed"
     assert [m["role"] for m in chat_model.chats[-1].messages] == ["system", "user"]
+
+
+def test_an_answer_that_was_cut_off_says_so(client: openai.OpenAI) -> None:
+    message = {"role": "user", "content": f"{QUESTION} Answer at length."}
+    whole = client.chat.completions.create(model="rivers", messages=[message])
+    pieces = list(client.chat.completions.create(model="rivers", messages=[message], stream=True))
+
+    assert whole.choices[0].finish_reason == pieces[-1].choices[0].finish_reason == "length"
