@@ -1,6 +1,6 @@
 """Every file of a folder through the parser, the chunker and, with ``--search``, the keyword index.
 
-    python benchmarks/formats.py --data DATA [--search] [--write docs/formats.md] [name part ...]
+    python benchmarks/formats.py --data DATA [--search] [--work WORK] [--write docs/formats.md] [name part ...]
 
 ``DATA`` holds ``docs/`` with its ``index.csv``. Each file is parsed as an upload is: in the parse worker, within its
 limits. Of what was read it is checked that no chunk is above its limit and that each table row stands in the parents
@@ -8,7 +8,8 @@ exactly once. ``--search`` asks for a sentence from the end of each file, which 
 than the parser's where there is one (PDFium's plain text of the last page, the text nodes of an archive's XML), by
 keywords alone and expects it among the first five hits.
 
-``--write`` replaces the table between the markers of the page.
+``--work`` keeps the knowledge base and what was measured, so that a run goes on where the last one stopped. ``--write``
+replaces the table between the markers of the page.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import json
 import re
 import tempfile
 import time
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import pypdfium2
@@ -58,7 +60,7 @@ class Outcome:
     reason: str = ""
     pages: int | None = None
     seconds: float = 0.0
-    blocks: Counter[str] = field(default_factory=Counter)
+    blocks: dict[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     faults: list[str] = field(default_factory=list)
     sentence: str = ""
@@ -71,24 +73,39 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder that holds docs/")
     parser.add_argument("--search", action="store_true", help="also look for a sentence from the end of each file")
+    parser.add_argument("--work", type=Path, help="folder that is kept between runs")
     parser.add_argument("--write", type=Path, help="page whose table is replaced")
     parser.add_argument("names", nargs="*", help="only files whose path contains one of these")
     arguments = parser.parse_args()
     settings = Settings()
-    outcomes = []
-    with tempfile.TemporaryDirectory() as work, Clew.open(Path(work)) as clew:
+    with tempfile.TemporaryDirectory() as temporary, Clew.open(arguments.work or Path(temporary)) as clew:
+        kept = clew.data / "outcomes.jsonl"
+        outcomes = _kept(kept)
         embedder = make_embedder(clew.settings, clew.data)
-        clew.create_kb(KB, settings={"representations": {"l2": False}})
+        if not clew.list_kbs():
+            clew.create_kb(KB, settings={"representations": {"l2": False}})
         for path, format in _files(arguments.data / "docs", arguments.names):
-            outcome = _read(path, str(path.relative_to(arguments.data / "docs")), format, settings, embedder)
-            if arguments.search and outcome.parsed is not None:
-                _search(clew, path, outcome)
-            outcome.parsed = None
-            outcomes.append(outcome)
-            print(_line(outcome), flush=True)
-    print("\n".join(_totals(outcomes, searched=arguments.search)))
+            shown = str(path.relative_to(arguments.data / "docs"))
+            if shown not in outcomes:
+                outcome = _read(path, shown, format, settings, embedder)
+                if arguments.search and outcome.parsed is not None:
+                    _search(clew, path, outcome)
+                outcome.parsed = None
+                outcomes[shown] = outcome
+                with kept.open("a", encoding="utf-8") as stream:
+                    stream.write(json.dumps(asdict(outcome), ensure_ascii=False) + "\n")
+            print(_line(outcomes[shown]), flush=True)
+    print("\n".join(_totals(list(outcomes.values()), searched=arguments.search)))
     if arguments.write:
-        _write(arguments.write, outcomes, searched=arguments.search)
+        _write(arguments.write, list(outcomes.values()), searched=arguments.search)
+
+
+def _kept(path: Path) -> dict[str, Outcome]:
+    """What an earlier run measured, by file."""
+    if not path.is_file():
+        return {}
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return {row["file"]: Outcome(**row) for row in rows}
 
 
 def _files(folder: Path, names: Sequence[str]) -> Iterator[tuple[Path, str]]:
@@ -110,7 +127,7 @@ def _read(path: Path, shown: str, format: str, settings: Settings, embedder: Emb
     finally:
         outcome.seconds = time.perf_counter() - started
     outcome.parsed, outcome.pages, outcome.warnings = parsed, parsed.pages, parsed.warnings
-    outcome.blocks = Counter(block.type.value for block in parsed.blocks)
+    outcome.blocks = dict(Counter(block.type.value for block in parsed.blocks).most_common())
     parents, children = chunk_file(
         "f", parsed, count_tokens=embedder.count_tokens, token_offsets=embedder.token_offsets,
         parent_tokens=indexing.parent_tokens, child_tokens=indexing.child_tokens,
@@ -170,7 +187,7 @@ def _search(clew: Clew, path: Path, outcome: Outcome) -> None:
     wanted = _grams(outcome.sentence)
     result = clew.search(outcome.sentence, kbs=[KB], mode="single", kind="fact")
     for rank, hit in enumerate(result.evidence[:HITS], start=1):
-        there = _grams(hit.text)
+        there = _grams("".join([*hit.section_titles, hit.text]))
         if hit.candidate.file_id == file.file_id and len(wanted & there) >= _SHARE * len(wanted):
             outcome.rank = rank
             return
@@ -219,7 +236,7 @@ def _archive_lines(data: bytes) -> list[str]:
 
 
 def _line(outcome: Outcome) -> str:
-    blocks = ", ".join(f"{count} {kind}" for kind, count in outcome.blocks.most_common())
+    blocks = ", ".join(f"{count} {kind}" for kind, count in outcome.blocks.items())
     said = [outcome.reason or blocks, *outcome.warnings, *outcome.faults]
     if outcome.sentence and outcome.rank is None:
         said.append(f"NOT FOUND: {outcome.sentence!r}")

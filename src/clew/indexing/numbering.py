@@ -59,6 +59,8 @@ _TOC_LINE = re.compile(
 _TOC_TITLE = re.compile(r"^(?:目[\s\u3000]*[录錄次]|table of contents|contents|index)[\s\u3000]*$", re.I)
 
 MAX_HEADING_CHARS = 120
+# Leaders are looked for at the end of a line only: over a line of nothing but dots the pattern takes squared time.
+_MAX_TOC_CHARS = 300
 
 
 def numbering_level(text: str) -> int | None:
@@ -108,7 +110,7 @@ def is_too_long_for_heading(text: str) -> bool:
 
 def is_toc_line(text: str) -> bool:
     """Whether a line is an entry of a printed table of contents: dot leaders and a page number at its end."""
-    return bool(_TOC_LINE.search(text))
+    return bool(_TOC_LINE.search(text[-_MAX_TOC_CHARS:]))
 
 
 def is_toc_title(text: str) -> bool:

@@ -86,7 +86,7 @@ def parser_for(kind: MediaType, name: str, context: ParseContext = DEFAULT_CONTE
     """The parser of a media type. Raises UnsupportedFileError where there is none; ``name`` is for its message."""
     module, _, function = _PARSERS.get(kind, "").partition(":")
     if not module:
-        raise UnsupportedFileError(f"{name}: {kind.label} files cannot be read yet. {kind.advice}")
+        raise UnsupportedFileError(f"{name}: {kind.label} files are not read. {kind.advice}")
     parser = getattr(import_module(module), function or "parse")
     return partial(parser, context=context) if kind in _WITH_CONTEXT else parser
 

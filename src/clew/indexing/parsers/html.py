@@ -36,6 +36,7 @@ MEDIA_TYPE = "text/html"
 
 _META_CHARSET = re.compile(rb"""<meta[^>]{0,300}?charset\s*=\s*["']?\s*([\w.:-]+)""", re.I)
 _GROUPING_TAG = re.compile(r"</?(?:div|span|font|section|article|center|b|i|em|strong|a|u|small|big)\b[^>]*>", re.I)
+_ANY_TAG = re.compile(r"<[^<>]{0,2000}>")
 _TOO_DEEP = etree.ErrorTypes.ERR_RESOURCE_LIMIT
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -82,11 +83,16 @@ def _tree(text: str) -> etree._Element | None:
         except etree.XMLSyntaxError:
             pass
     text = _XML_DECLARATION.sub("", text)
-    html = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True, no_network=True)
-    root = etree.fromstring(text.encode() or b"<p/>", html)
-    if any(error.type == _TOO_DEEP for error in html.error_log):
-        # The library stops reading at its limit of nesting; without elements that only group, the text is all there.
-        root = etree.fromstring(_GROUPING_TAG.sub(" ", text).encode() or b"<p/>", html)
+    # The library stops reading at its limit of nesting; without elements that only group, or without any, the text is
+    # all there.
+    for left_out in (None, _GROUPING_TAG, _ANY_TAG):
+        html = etree.HTMLParser(
+            encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True, no_network=True
+        )
+        shown = left_out.sub(" ", text) if left_out else text
+        root = etree.fromstring(shown.encode() or b"<p/>", html)
+        if not any(error.type == _TOO_DEEP for error in html.error_log):
+            break
     return root
 
 

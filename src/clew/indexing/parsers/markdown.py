@@ -20,6 +20,8 @@ _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)",
 _FRONT_TITLE = re.compile(r"^title[ \t]*:[ \t]*(.+?)[ \t]*$", re.M | re.I)
 _COMMENT = re.compile(r"<!--.*?-->", re.S)
 _BREAK_TAG = re.compile(r"<br\s*/?>", re.I)
+_MAX_NESTING = 120
+_DEEP_NESTING = re.compile(r"^[ \t]*(?:(?:>|[-*+](?=\s)|\d{1,9}[.)](?=\s))[ \t]*){40,}", re.M)
 
 
 def parse(data: bytes, name: str) -> ParsedFile:
@@ -41,7 +43,10 @@ def parse(data: bytes, name: str) -> ParsedFile:
 
 def add_markdown(text: str, builder: BlockBuilder, page: int | None = None) -> None:
     """The blocks of a Markdown text."""
-    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
+    # What is nested more deeply than its limit markdown-it leaves out; nobody means such quotes and lists.
+    text = _DEEP_NESTING.sub("", text)
+    markdown = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}).enable(["table", "strikethrough"])
+    tokens = markdown.parse(text)
     _Walker(builder, page).walk(tokens)
 
 

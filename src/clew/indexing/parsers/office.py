@@ -13,7 +13,8 @@ from lxml import etree
 from clew.errors import DamagedFileError, EncryptedFileError, FileFailedError
 
 # What an honest document does not reach and a decompression bomb does.
-MAX_PART_BYTES = 512 * 1024 * 1024
+MAX_PART_BYTES = 512 * 2**20
+MAX_BYTES = 2 * 2**30
 _RELATIONSHIP = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 RELATION_ID = f"{_RELATIONSHIP}id"
 RELATION_EMBED = f"{_RELATIONSHIP}embed"
@@ -28,6 +29,7 @@ class Package:
             self._archive = zipfile.ZipFile(io.BytesIO(data))
         except (zipfile.BadZipFile, ValueError, OSError) as error:
             raise self._damaged(error) from error
+        self._read = 0
         self._members = {member.filename.replace("\\", "/"): member for member in self._archive.infolist()}
 
     def __contains__(self, part: str) -> bool:
@@ -44,15 +46,16 @@ class Package:
             raise self._damaged(f"it has no part {part}")
         if member.flag_bits & 0x1:
             raise EncryptedFileError(f"{self._name}: the file needs a password. Remove the password and add it again.")
+        self._refuse_above(MAX_PART_BYTES, member.file_size, part)
+        self._refuse_above(MAX_BYTES, self._read + member.file_size, part)
         try:
             with self._archive.open(member) as stream:
+                # What the listing says of its size may be a lie.
                 content = stream.read(MAX_PART_BYTES + 1)
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError) as error:
             raise self._damaged(error) from error
-        if len(content) > MAX_PART_BYTES:
-            raise FileFailedError(
-                f"{self._name}: the file unpacks to more than {MAX_PART_BYTES // 2**20} MB ({part}) and is not read."
-            )
+        self._read += len(content)
+        self._refuse_above(MAX_PART_BYTES, len(content), part)
         return content
 
     def xml(self, part: str) -> etree._Element:
@@ -63,7 +66,9 @@ class Package:
         content = self.read(part)
         try:
             return etree.fromstring(content, parser)
-        except etree.XMLSyntaxError:
+        except etree.XMLSyntaxError as error:
+            if error.code == etree.ErrorTypes.ERR_RESOURCE_LIMIT:
+                raise self._damaged(f"{part} is nested too deeply to be read") from error
             try:
                 recovered = etree.fromstring(content, etree.XMLParser(recover=True, resolve_entities=False))
             except etree.XMLSyntaxError as error:
@@ -85,6 +90,13 @@ class Package:
                 absolute = target.lstrip("/") if target.startswith("/") else posixpath.join(folder, target)
                 found[identifier] = posixpath.normpath(absolute)
         return found
+
+    def _refuse_above(self, limit: int, size: int, part: str) -> None:
+        if size > limit:
+            raise FileFailedError(
+                f"{self._name}: the file unpacks to more than {limit // 2**20} MB (at {part}) and is not read. "
+                "Split the document, or save it without its pictures."
+            )
 
     def _damaged(self, reason: object) -> DamagedFileError:
         return DamagedFileError(

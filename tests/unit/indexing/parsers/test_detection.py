@@ -43,7 +43,7 @@ def test_content_decides_before_the_name(data: bytes, name: str, kind: MediaType
 @pytest.mark.parametrize(
     ("data", "name", "words"),
     [
-        (ole("WordDocument"), "old.doc", r"old\.doc: old Word \(\.doc\) files cannot be read yet\. Save it as DOCX"),
+        (ole("WordDocument"), "old.doc", r"old\.doc: old Word \(\.doc\) files are not read\. Save it as DOCX"),
         (ole("PowerPoint Document"), "old.ppt", "old PowerPoint"),
         (ole("SomethingElse"), "x.wps", "old Office"),
         (package({"a": "b"}), "x.zip", "Unpack it"),
