@@ -8,6 +8,7 @@ repeated step overwrites. DBOS keeps one instance a process, hence one data fold
 from __future__ import annotations
 
 import dataclasses
+import logging
 import sqlite3
 import threading
 import time
@@ -38,6 +39,7 @@ _GIVEN_UP = "MAX_RECOVERY_ATTEMPTS_EXCEEDED"
 _POLL_SECONDS = 0.1
 _MIN_PROGRESS_SECONDS = 0.2
 _CLOSE_SECONDS = 5
+_dbos_log = logging.getLogger("dbos")
 
 _running: IngestionJobs | None = None
 _start_lock = threading.Lock()
@@ -145,6 +147,8 @@ class IngestionJobs:
         self._closing = True
         with _start_lock:
             if self._started:
+                # What its queue threads still begin while it stops fails with an error and is done at the next start.
+                _dbos_log.disabled = True
                 # A run that is asked to stop does so at once, but has to write down that it did.
                 DBOS.destroy(workflow_completion_timeout_sec=_CLOSE_SECONDS if self._summarising else 0)
                 self._started = False
@@ -183,6 +187,7 @@ class IngestionJobs:
         )
         if self._database_url.startswith("sqlite"):
             config["db_engine_kwargs"] = {"connect_args": {"factory": _SqliteConnection}}
+        _dbos_log.disabled = False
         DBOS(config=config)
         DBOS.launch()
         for queue in (_QUEUE, _ATTACHMENTS):
