@@ -77,7 +77,8 @@ def test_the_head_learns_and_goes_through_json(table: SignalTable) -> None:
     weights, alone = fit_head(heads), fit_head(heads.without_vectors())
     for fitted, rows in ((weights, heads), (alone, heads.without_vectors())):
         probabilities = head_probabilities(fitted, rows)
-        assert probabilities[rows.multi].min() > 0.5 > probabilities[~rows.multi].max()
+        # The calibration puts 0.5 on a single question, to the last digits or so.
+        assert probabilities[rows.multi].min() > 0.5 + 1e-6 > probabilities[~rows.multi].max()
     stored = ComplexityHead.from_json(head_as_json(weights, alone, embedder="e", version="v", sources=["one"]))
     said = stored.predict(asked[2].question, features[2].vector, vector=vectors[2].astype(np.float32))
     assert said.multi_hop_probability == pytest.approx(head_probabilities(weights, heads)[2], abs=0.01)
