@@ -67,7 +67,7 @@ class Package:
         try:
             return etree.fromstring(content, parser)
         except etree.XMLSyntaxError as error:
-            if error.code == etree.ErrorTypes.ERR_RESOURCE_LIMIT:
+            if getattr(error, "code", None) == etree.ErrorTypes.ERR_RESOURCE_LIMIT:
                 raise self._damaged(f"{part} is nested too deeply to be read") from error
             try:
                 recovered = etree.fromstring(content, etree.XMLParser(recover=True, resolve_entities=False))
