@@ -55,6 +55,10 @@ def main() -> None:
     for name, sources in (("**both labels**", BOTH_LABELS), ("**without DRAGONBall**", BOTH_LABELS[:-1])):
         chosen = [row for row in rows if row.source in sources]
         print(line(name, chosen, [thresholds[row.fold, row.language] for row in chosen]))
+    for language in ("zh", "en"):
+        chosen = [row for row in rows if row.source in BOTH_LABELS and row.language == language]
+        limits = [thresholds[row.fold, language] for row in chosen]
+        print(line(f"**both labels, {language}**", chosen, limits))
     four = [macro([row for row in rows if row.source == source], thresholds) for source in BOTH_LABELS[:-1]]
     print(f"\nmacro-F1, mean of {', '.join(BOTH_LABELS[:-1])}: {np.mean(four):.3f}")
     for sources in (BOTH_LABELS, BOTH_LABELS[:-1]):
