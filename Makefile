@@ -38,6 +38,7 @@ browser-test: $(VENV)/.ready web/node_modules/.ready src/clew/api/page/index.htm
 # Pictures of every page in both languages and themes, into docs/images.
 screenshots: $(VENV)/.ready web/node_modules/.ready src/clew/api/page/index.html chromium
 	cd web && CLEW_MODELS__FOLDER=$(CLEW_TEST_MODELS) PYTHON=$(abspath $(BIN)/python) npm run --silent screenshots
+	$(BIN)/python scripts/shrink_images.py docs/images
 
 # On Debian as root Chromium is installed; elsewhere what is missing is named.
 chromium:

@@ -14,6 +14,7 @@ export type Message = Schemas["Message"];
 export type Trace = Schemas["RetrievalTrace"];
 export type Decision = Schemas["ComplexityDecision"];
 export type KindDecision = Schemas["KindDecision"];
+export type SectionReading = Schemas["SectionReading"];
 export type Step = Schemas["MultiHopStep"];
 export type Stage = Schemas["StageTrace"];
 export type SearchRequest = Schemas["SearchRequest"];

@@ -1,5 +1,6 @@
 import { useTranslation } from "react-i18next";
 import { said } from "../i18n/said";
+import { SectionsRead } from "./SectionsRead";
 import { ThreadPicture } from "./ThreadPicture";
 import styles from "./trace.module.css";
 import { type RoundView, type TraceView, featuresOf, sourceName } from "./traceView";
@@ -29,6 +30,7 @@ export default function TraceDetails({ view }: { view: TraceView }) {
         {view.planner && <Fact name={t("trace.planner")}>{view.planner}</Fact>}
       </dl>
       {view.decision && <Features features={view.decision.features} />}
+      {view.sections && <SectionsRead reading={view.sections} />}
       {view.thread && <ThreadPicture thread={view.thread} />}
       <ol className={styles.rounds}>
         {view.rounds.map((round) => (

@@ -1,6 +1,6 @@
 /** One shape for the trace panel, whether the trace is still being streamed or was stored with the answer. */
 import type { TFunction } from "i18next";
-import type { Citation, Decision, Trace } from "../api/client";
+import type { Citation, Decision, SectionReading, Trace } from "../api/client";
 import type { LiveAnswer } from "./answer";
 
 export interface RoundView {
@@ -30,6 +30,8 @@ export interface ThreadView {
 }
 
 export interface TraceView {
+  /** Of a summary question. */
+  sections: SectionReading | null;
   /** Null while the answer is being made. */
   thread: ThreadView | null;
   mode: "single" | "multi" | null;
@@ -71,6 +73,7 @@ export function viewOfTrace(trace: Trace, citations: readonly Citation[]): Trace
   const ms = trace.ms ?? {};
   const total = ms["total"] ?? Object.values(ms).reduce((sum, value) => sum + value, 0);
   return {
+    sections: trace.sections ?? null,
     thread: threadOf(trace, citations),
     mode: decision?.mode ?? null,
     source: decision?.source ?? null,
@@ -101,6 +104,7 @@ export function viewOfTrace(trace: Trace, citations: readonly Citation[]): Trace
 export function viewOfLive(live: LiveAnswer): TraceView {
   const names = namesOf(live.citations);
   return {
+    sections: null,
     thread: null,
     mode: live.plan?.mode ?? null,
     source: live.plan?.source ?? null,

@@ -6,6 +6,7 @@ import { useTranslation } from "react-i18next";
 import { useSearchParams } from "react-router";
 import { type SearchRequest, type Trace, api, dataOf } from "../api/client";
 import { chunksQuery, decisionsQuery, kbsQuery, messagesQuery, settingsQuery } from "../api/queries";
+import { SectionsRead } from "../chat/SectionsRead";
 import { Empty, Failure, Loading } from "../app/State";
 import { SettingsFields } from "../settings/SettingsFields";
 import type { Values } from "../settings/schema";
@@ -180,6 +181,14 @@ function Details({ trace, chunks }: { trace: Trace; chunks: Chunks }) {
       )}
       {trace.complexity && <ComplexityCard decision={trace.complexity} />}
       {trace.kind && <KindCard decision={trace.kind} />}
+      {trace.sections && (
+        <section className={styles.card} aria-label={t("trace.readTitle")}>
+          <header>
+            <h3>{t("trace.readTitle")}</h3>
+          </header>
+          <SectionsRead reading={trace.sections} />
+        </section>
+      )}
       {(trace.degraded ?? []).length > 0 && (
         <p className={styles.failures} role="note">
           {t("trace.degraded")}: {(trace.degraded ?? []).join("; ")}
@@ -214,7 +223,9 @@ function Details({ trace, chunks }: { trace: Trace; chunks: Chunks }) {
           <h3>{t("debug.afterwards")}</h3>
           <span>{t(`trace.reasons.${reason}` as "trace.reasons.single", { defaultValue: reason })}</span>
         </header>
-        <Rankings stages={trace.stages ?? []} chunks={chunks} kept={kept} label={`${t("debug.rankings")}: ${t("debug.afterwards")}`} />
+        {(trace.stages ?? []).length > 0 && (
+          <Rankings stages={trace.stages ?? []} chunks={chunks} kept={kept} label={`${t("debug.rankings")}: ${t("debug.afterwards")}`} />
+        )}
       </section>
       <section className={styles.card} aria-label={t("trace.timing")}>
         <header>

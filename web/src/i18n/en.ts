@@ -76,6 +76,13 @@ export const en = {
     toBottom: "To the newest",
   },
   trace: {
+    readTitle: "Sections",
+    reading: { document: "The whole document", sections: "Certain sections", topic: "Sections about a topic" },
+    readingSource: { model: "chosen by the language model", titles: "chosen by titles and numbers", "look-up": "found by a look-up" },
+    readOf: "{{matched}} match, {{read}} read",
+    readText: "their own text was read",
+    readFallback: "Passages inside were searched",
+    readMore: "and {{count}} more",
     show: "How it was found",
     single: "single",
     multi: "multi",
@@ -130,6 +137,7 @@ export const en = {
       no_new_chunks: "nothing new was found",
       token_budget: "the token budget was used up",
       planner_failed: "the planner failed",
+      not_needed: "nothing had to be looked up",
     },
   },
   debug: {

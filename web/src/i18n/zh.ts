@@ -79,6 +79,13 @@ export const zh: Texts = {
     toBottom: "到最新处",
   },
   trace: {
+    readTitle: "章节",
+    reading: { document: "整份文档", sections: "指定章节", topic: "与主题有关的章节" },
+    readingSource: { model: "由语言模型选择", titles: "按标题和编号选择", "look-up": "由检索找到" },
+    readOf: "{{matched}} 个匹配，读取 {{read}} 个",
+    readText: "读取了原文",
+    readFallback: "改为在其中检索段落",
+    readMore: "另有 {{count}} 个",
     show: "查找过程",
     single: "单跳",
     multi: "多跳",
@@ -133,6 +140,7 @@ export const zh: Texts = {
       no_new_chunks: "没有新的内容",
       token_budget: "词元预算已用完",
       planner_failed: "规划失败",
+      not_needed: "无需检索",
     },
   },
   debug: {
