@@ -65,6 +65,9 @@ class Outcome:
     faults: list[str] = field(default_factory=list)
     sentence: str = ""
     rank: int | None = None
+    """Of the sentence from the end, among the hits of all files."""
+    rank_inside: int | None = None
+    """Among the hits of this file, where it is not among those of all: filings share their last sentences."""
     parsed: ParsedFile | None = None
 
 
@@ -94,6 +97,9 @@ def main() -> None:
                 outcomes[shown] = outcome
                 with kept.open("a", encoding="utf-8") as stream:
                     stream.write(json.dumps(asdict(outcome), ensure_ascii=False) + "\n")
+            elif outcomes[shown].sentence and outcomes[shown].rank is None:
+                (file,) = clew.list_files(KB, text=shown)
+                _look(clew, file.file_id, outcomes[shown])
             print(_line(outcomes[shown]), flush=True)
     print("\n".join(_totals(list(outcomes.values()), searched=arguments.search)))
     if arguments.write:
@@ -184,13 +190,23 @@ def _search(clew: Clew, path: Path, outcome: Outcome) -> None:
         outcome.status, outcome.reason = "failed", str(error)
         return
     outcome.sentence = _last_sentence(path, outcome.parsed)
-    wanted = _grams(outcome.sentence)
-    result = clew.search(outcome.sentence, kbs=[KB], mode="single", kind="fact")
+    _look(clew, file.file_id, outcome)
+
+
+def _look(clew: Clew, file_id: str, outcome: Outcome) -> None:
+    outcome.rank = _rank(clew, file_id, outcome.sentence, None)
+    if outcome.rank is None:
+        outcome.rank_inside = _rank(clew, file_id, outcome.sentence, [file_id])
+
+
+def _rank(clew: Clew, file_id: str, sentence: str, files: Sequence[str] | None) -> int | None:
+    wanted = _grams(sentence)
+    result = clew.search(sentence, kbs=[KB], files=files, mode="single", kind="fact")
     for rank, hit in enumerate(result.evidence[:HITS], start=1):
         there = _grams("".join([*hit.section_titles, hit.text]))
-        if hit.candidate.file_id == file.file_id and len(wanted & there) >= _SHARE * len(wanted):
-            outcome.rank = rank
-            return
+        if hit.candidate.file_id == file_id and len(wanted & there) >= _SHARE * len(wanted):
+            return rank
+    return None
 
 
 def _grams(text: str) -> set[str]:
@@ -239,7 +255,7 @@ def _line(outcome: Outcome) -> str:
     blocks = ", ".join(f"{count} {kind}" for kind, count in outcome.blocks.items())
     said = [outcome.reason or blocks, *outcome.warnings, *outcome.faults]
     if outcome.sentence and outcome.rank is None:
-        said.append(f"NOT FOUND: {outcome.sentence!r}")
+        said.append(f"{'found only inside the file' if outcome.rank_inside else 'NOT FOUND'}: {outcome.sentence!r}")
     return f"{outcome.file} · {outcome.status} · {outcome.seconds:.1f} s · {' · '.join(said)}"
 
 
@@ -249,7 +265,11 @@ def _totals(outcomes: Sequence[Outcome], *, searched: bool) -> Iterator[str]:
     yield f"{len(completed)} of {len(outcomes)} files are completed; {len(faulty)} of them have faulty chunks."
     if searched:
         found = [outcome for outcome in completed if outcome.rank is not None]
-        yield f"A sentence from the end is among the first {HITS} hits for {len(found)} of {len(completed)} files."
+        inside = [outcome for outcome in completed if outcome.rank_inside is not None]
+        yield (
+            f"A sentence from the end is among the first {HITS} hits for {len(found)} of {len(completed)} files, for "
+            f"{len(inside)} more when only that file is searched (other filings end with the same sentence)."
+        )
 
 
 def _write(page: Path, outcomes: Sequence[Outcome], *, searched: bool) -> None:
@@ -257,7 +277,8 @@ def _write(page: Path, outcomes: Sequence[Outcome], *, searched: bool) -> None:
     for outcome in outcomes:
         note = outcome.reason or " ".join([*outcome.warnings, *outcome.faults])
         if searched and outcome.status == "completed" and outcome.rank is None:
-            note += " The sentence from its end was not found."
+            how = "found only inside the file" if outcome.rank_inside else "not found"
+            note += f" The sentence from its end is {how}."
         cells = [outcome.file, outcome.format, outcome.status, outcome.pages or "", sum(outcome.blocks.values()), note]
         rows.append("| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
     text = page.read_text(encoding="utf-8")

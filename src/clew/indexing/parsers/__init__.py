@@ -36,6 +36,7 @@ _PARSERS = {
     MediaType.EML: "clew.indexing.parsers.eml",
     MediaType.MSG: "clew.indexing.parsers.msg",
     MediaType.RTF: "clew.indexing.parsers.rtf",
+    MediaType.JSON: "clew.indexing.parsers.structured",
     MediaType.XLS: "clew.indexing.parsers.xls",
 }
 _WITH_CONTEXT = {MediaType.PDF, MediaType.IMAGE, MediaType.EML, MediaType.MSG}

@@ -117,6 +117,8 @@ _EXTENSIONS = {
     ".csv": MediaType.CSV,
     ".tsv": MediaType.CSV,
     ".json": MediaType.JSON,
+    ".jsonl": MediaType.JSON,
+    ".ndjson": MediaType.JSON,
     ".eml": MediaType.EML,
     ".txt": MediaType.TEXT,
     ".text": MediaType.TEXT,
