@@ -19,7 +19,8 @@ class Support:
         self._texts = {p.chunk_id: _squeezed(p.text) for found in parents.values() for p in found}
 
     def groups(self, question: LabelledQuestion) -> Groups:
-        """Where the set names sentences there is a group for each: the parents that hold it, whatever its white space
+        """Where the set names sentences there is a group for each (one for those that stand together): the parents that
+        hold it, whatever its white space
         and whatever their passage, since a corpus may hold a text twice. Empty where a passage is not there, or none of
         the sentences is."""
         passages = {id for group in question.groups for id in group}
@@ -29,7 +30,7 @@ class Support:
             return tuple(frozenset(p for id in group for p in self._parents[id]) for group in question.groups)
         wanted = [sentence for sentence in map(_squeezed, question.sentences) if sentence]
         groups = [frozenset(id for id, text in self._texts.items() if sentence in text) for sentence in wanted]
-        return tuple(group for group in groups if group)
+        return tuple(dict.fromkeys(group for group in groups if group))
 
 
 def _squeezed(text: str) -> str:

@@ -28,3 +28,8 @@ def test_ndcg() -> None:
     assert ndcg_at([1, 2], 10) == pytest.approx(1.0)
     assert ndcg_at([2], 10) == pytest.approx(1 / math.log2(3))
     assert ndcg_at([11], 10) == 0.0
+
+
+def test_a_passage_that_serves_several_groups_is_no_more_than_perfect() -> None:
+    assert ndcg_at([1, 1], 10) == 1.0
+    assert ndcg_at([2, 2], 10) < 1.0

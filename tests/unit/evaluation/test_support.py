@@ -24,6 +24,10 @@ def test_sentences_say_which_part_of_the_passage_does() -> None:
     assert Support(PARENTS).groups(asked({"a"}, sentences=("Four.", "Nowhere."))) == ({"a2"},)
 
 
+def test_sentences_that_stand_together_are_one_group() -> None:
+    assert Support(PARENTS).groups(asked({"a"}, sentences=("One.", "Two three."))) == ({"a1"},)
+
+
 def test_what_is_not_there_supports_nothing() -> None:
     assert Support(PARENTS).groups(asked()) == ()
     assert Support(PARENTS).groups(asked({"a"}, {"c"})) == ()
