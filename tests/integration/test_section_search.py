@@ -174,9 +174,15 @@ def test_details_and_sections_without_text_are_searched_inside_the_section(clew:
     assert sources
     assert {source["section_titles"][-1] for source in sources} == {"Chapter 2 Trains"}
     text, trace, sources = asked(clew, "Summarise the figures", kind="summary")
-    assert trace["sections"]["fallback"] == "the summaries say too little"
+    assert trace["sections"]["text"]
     assert {source["section_titles"][-1] for source in sources} == {"Figures"}
     assert "30" in text
+    rows = "".join(f"| wheel {i} | {i} |\n" for i in range(100))
+    add(clew, report(2024, f"\n## Wheels\n\n| part | number |\n| --- | --- |\n{rows}"), "wheels.md")
+    clew.update_kb("kb", settings={"retrieval": {"context_budget_tokens": 300}})
+    text, trace, sources = asked(clew, "Summarise the wheels", kind="summary")
+    assert trace["sections"]["fallback"] == "the summaries say too little"
+    assert {source["section_titles"][-1] for source in sources} == {"Wheels"}
 
 
 def test_a_topic_counts_the_sections_that_match(clew: Clew) -> None:
@@ -191,6 +197,7 @@ def test_a_topic_counts_the_sections_that_match(clew: Clew) -> None:
     assert sections["scope"] == "topic"
     assert sections["matched"] >= 60
     assert 0 < sections["read"] < sections["matched"]
+    assert "not a complete list" in text
     assert (
         f"({sections['matched']} sections match the question; {sections['read']} of them were read for this.)" in text
     )

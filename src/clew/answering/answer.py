@@ -8,6 +8,7 @@ from itertools import groupby
 
 from clew.answering.citations import CitationFilter, citations_of
 from clew.answering.prompts import (
+    CUT_LIST,
     NO_MODEL,
     NO_MODEL_SUMMARY,
     NOT_FOUND,
@@ -31,6 +32,9 @@ from clew.trace import RetrievalTrace, to_json
 from clew.types import AnswerEvent, Citation, Evidence, TokenUsage
 
 # A summary of a topic quotes several passages, of many candidates some of each.
+_ASKS_ALL = frozenset({"list_all", "list_verb"})
+_ASKS_ROWS = _ASKS_ALL | {"metric", "value", "number"}
+"""Signs that a question about a topic wants figures or a list, for which table rows are quoted as well."""
 _CONSIDERED_OF_TOPIC, _QUOTES_OF_TOPIC, _QUOTES_OF_PASSAGE = 40, 8, 2
 
 
@@ -71,8 +75,7 @@ class Answerer:
             yield from self._quoted(request, result, language)
         else:
             written = yield from self._written(self.chat, result, language)
-        shown = len({line.place.filter for line in result.lines}) if self.chat is None and result.lines else None
-        if coverage := coverage_note(result.trace.sections, language, shown=shown):
+        if coverage := coverage_note(result.trace.sections, language, shown=self._shown(result)):
             yield _delta(f"\n\n{coverage}")
         if unread := unread_note(result.trace.attachments, language):
             yield _delta(f"\n\n{unread}")
@@ -81,6 +84,14 @@ class Answerer:
             yield _delta(f"\n\n{notice}")
             yield AnswerEvent("notice", {"text": notice, "reason": result.trace.uncertain_reason})
         yield _usage(result.trace, written)
+
+    def _shown(self, result: RetrievalResult) -> int | None:
+        """Of how many sections an answer without a language model shows sentences, for a whole document: a section's
+        own summary stands for those below it."""
+        sections = result.trace.sections
+        if self.chat is not None or not result.lines or sections is None or sections.scope != "document":
+            return None
+        return len({line.place.filter for line in result.lines})
 
     def _without_retrieval(
         self, kind: SmallTalk, request: RetrievalRequest, language: Language
@@ -120,8 +131,13 @@ class Answerer:
             kb.embedder.embed_passages,
             limit=_CONSIDERED_OF_TOPIC if result.trace.sections else kb.settings.answer.quote_sentences,
         )
+        signs = set(result.trace.kind.signals if result.trace.kind else ())
+        cut = ""
         if result.trace.sections:
-            quotes = _spread([q for q in quotes if q.header or not says_little(q.text)] or quotes)
+            rows = bool(_ASKS_ROWS & signs)
+            told = [q for q in quotes if (rows and q.header) or not says_little(q.text)]
+            quotes = _spread(told or quotes)
+            cut = CUT_LIST[language] if _ASKS_ALL & signs and len(quotes) < len(told) else ""
         first: dict[int, str] = {}
         for quote in quotes:
             first.setdefault(quote.number, quote.text)
@@ -129,6 +145,8 @@ class Answerer:
         yield _delta(QUOTES_LEAD[language] + "\n\n")
         for quote in quotes:
             yield _delta(_quote_markdown(quote) + "\n\n")
+        if cut:
+            yield _delta(cut + "\n\n")
         yield _delta(NO_MODEL[language])
 
     def _written(

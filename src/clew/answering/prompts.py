@@ -63,6 +63,10 @@ NO_MODEL_SUMMARY = {
     "zh": "（尚未配置语言模型，以上为从各部分选出的代表性原句，并非改写的摘要。）",
     "en": "(No language model is configured; these are the most central sentences of each part, not a written one.)",
 }
+CUT_LIST = {
+    "zh": "（以上只是其中一部分，不是完整的列表；完整内容见所引章节。）",
+    "en": "(These are some of them, not a complete list; the cited sections hold the rest.)",
+}
 SUMMARY_LEAD = {"zh": "资料中的要点：", "en": "The main points, in the documents' own words:"}
 QUOTES_LEAD = {"zh": "资料中与问题最相关的内容：", "en": "What the documents say about this:"}
 

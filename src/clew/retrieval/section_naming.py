@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from clew.retrieval.kind_signals import normalised
 from clew.retrieval.kind_titles import Parts, parts_of, shared_parts, topic_of
 from clew.text.everyday_english import FUNCTION_WORDS
+from clew.text.language import HAN
 from clew.text.tokenizing import query_terms
 from clew.types import File, Section
 
@@ -25,12 +26,19 @@ _COMMON = 0.5
 """Words that more than this share of the files have name none of them."""
 _TITLE_SHARE, _TOPIC_SHARE = 0.5, 0.75
 """How much of a title the question has to say, and how much of the question's topic a title has to cover."""
+_SHARED_RUN = 4
+_FILLER = re.compile("公司|主要|报告期内?|[的与和及之、，,（）()\\s]")
+"""What titles and questions have in common without being about the same."""
+_TITLE_NUMBER = re.compile(
+    "^(?:第[一二三四五六七八九十百\\d]+[章节節部分篇条]+|[(（]?[一二三四五六七八九十\\d.]+[)）、.．]?)"
+)
+_HAN_RUN = re.compile(f"[{HAN}]+")
 _LITERAL = 4
 """Characters of a title that names its section by standing in the question as it is."""
 _WHOLE = re.compile(
-    r"年度?报告?|[年季]报|半年度?|摘要|报告书?|文件|文档|资料|材料|文章|论文|合同|[整全](?:[份篇个本]|文|部)|书"
+    r"年度?报告?|[年季]报|半年度?|摘要|报告书?|文件|文档|资料|材料|文章|论文|合同|[整全](?:[份篇个本]|文|部)|书|看点|亮点|核心"
     r"|\d{4}\s*年?|\b(?:whole|entire|full|overall|annual|quarterly|files?|documents?|papers?|reports?|filings?|articles?"
-    r"|10-[kq]|contracts?|texts?|pdf|fiscal|year|all|everything|this|that|these)\b|\b\d{4}\b",
+    r"|10-[kq]|contracts?|texts?|pdf|fiscal|year|all|everything|highlights?|gist|this|that|these)\b|\b\d{4}\b",
     re.IGNORECASE,
 )
 _NUMBER_KINDS = ("章", "节", "節", "部分", "篇", "编", "編", "条", "條", "chapter", "section", "part", "article")
@@ -84,7 +92,9 @@ def named_sections(question: str, sections: Sequence[Section], file: File) -> li
 
     A number of another kind scores so much lower that 第二章 in one file leaves out *Section 2* of another.
     """
-    found = _by_number(question, sections) or _by_title(question, sections, file)
+    found = (
+        _by_number(question, sections) or _by_title(question, sections, file) or _by_shared_words(question, sections)
+    )
     return _without_nested(sorted(found, key=lambda named: (-named.score, named.section.level, named.section.path)))
 
 
@@ -130,6 +140,30 @@ def _by_title(question: str, sections: Sequence[Section], file: File) -> list[Na
             found.append(NamedSection(section, "title", score))
     best = max((named.score for named in found), default=0.0)
     return [named for named in found if named.score >= _ALIKE * best]
+
+
+def _by_shared_words(question: str, sections: Sequence[Section]) -> list[NamedSection]:
+    """Sections whose title shares its longest run of Chinese words with the question: 经营情况 is asked of the section
+    经营情况讨论与分析."""
+    asked = _FILLER.sub("", normalised(question))
+    found = []
+    for section in sections:
+        title = _FILLER.sub("", _TITLE_NUMBER.sub("", normalised(section.title)))
+        shared = _longest_run(asked, title) if section.path and len(title) >= _SHARED_RUN else 0
+        if shared >= _SHARED_RUN and shared >= _TITLE_SHARE * len(title):
+            found.append(NamedSection(section, "title", round(shared / len(title) * _ALIKE, 4)))
+    best = max((named.score for named in found), default=0.0)
+    return [named for named in found if named.score >= _ALIKE * best]
+
+
+def _longest_run(text: str, title: str) -> int:
+    """Han characters of the longest piece of a title that stands in a text."""
+    longest = 0
+    for run in _HAN_RUN.findall(title):
+        for start in range(len(run)):
+            while run[start : start + longest + 1] in text and start + longest < len(run):
+                longest += 1
+    return longest
 
 
 def _title_score(topic: Parts, title: str) -> float:

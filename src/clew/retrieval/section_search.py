@@ -31,7 +31,7 @@ MAX_OUTLINE = 5000
 _MAX_NAMED = 20
 _ALIKE = 0.8
 _SHORT_WORDS = 12.0
-"""A summary of fewer words says too little to answer with: the text itself is searched."""
+"""Summaries of fewer words say too little to answer with: the text itself is read, or searched where it is long."""
 _LINES, _FEW_LINES = 14, 4
 """Sentences that an answer without a language model shows of one section that is asked for, and of one of several."""
 _FEW_PARTS, _MANY_PARTS = 6, 24
@@ -132,16 +132,19 @@ class SectionSearch:
             return Reading(), replace(record, fallback="details are asked for")
         below = [self._summarised(place) for place in below]
         told = [place for place in below if place.section.summary]
-        if sum(count_words(place.section.summary or "") for place in told) < _SHORT_WORDS:
+        whole = self._whole(choice.places, budget) if choice.scope == "sections" else []
+        short = sum(map(_told_words, told)) < _SHORT_WORDS
+        if short and not whole:
             return Reading(), replace(record, fallback="the summaries say too little")
         quoter = _Quoter(self._records)
-        if choice.scope == "sections" and (whole := self._whole(choice.places, budget)):
+        if whole:
             reading = Reading(whole)
             record = replace(record, read=len(below), text=True)
         else:
             reading, read = _summaries(told, quoter, budget, count_tokens)
             record = replace(record, read=read, matched=len(told))
-        reading.lines = _lines(choice, told, reading.evidence, quoter)
+        # Where there are hardly any sentences, passages and table rows are quoted by the question instead.
+        reading.lines = [] if short else _lines(choice, told, reading.evidence, quoter)
         return reading, record
 
     def topic(
@@ -312,6 +315,11 @@ def _by_names(question: str, places: Sequence[Place], files: Sequence[File]) -> 
         if roots:
             return Choice("document", "titles", "names nothing but the document", roots)
     return Choice("topic", "look-up", "names no document and no section", ())
+
+
+def _told_words(place: Place) -> float:
+    """Words of a summary without labels and formulas."""
+    return sum(count_words(line) for line in (place.section.summary or "").split("\n") if not says_little(line))
 
 
 def _outermost(places: Sequence[Place]) -> tuple[Place, ...]:

@@ -37,6 +37,13 @@ ANNUAL = tree(
 FILING = tree(
     "PART I", "  Item 1. Business", "  Item 1A. Risk Factors", "    Operational Risks", "PART II", "  Item 7. MD&A"
 )
+LATER = tree(
+    "第四节经营情况讨论与分析",
+    "  九、公司未来发展的展望",
+    "第五节 重要事项",
+    "  十、与金融工具相关的风险",
+    "  公司主要会计数据",
+)
 MANUAL = tree("1 Setup", "  1.1 Tools", "  1.2 Wiring", "  1.10 Cleaning", "  1.11 Storing", "2 Use")
 PLAIN = tree("Introduction", "Methods", "100%_growth and C++", "Conclusion")
 
@@ -66,6 +73,9 @@ def names(question: str, sections: list[Section]) -> list[str]:
         ("summarise the conclusion", PLAIN, ["Conclusion"]),
         ("How did margins develop in Europe?", FILING, []),
         ("公司的研发投入情况怎么样", ANNUAL, []),
+        ("总结2019年的经营情况", LATER, ["第四节经营情况讨论与分析"]),
+        ("公司未来的发展计划是什么？请概括", LATER, ["九、公司未来发展的展望"]),
+        ("公司面临哪些主要风险？请总结", LATER, []),
     ],
 )
 def test_sections_are_named_by_number_or_title(question: str, sections: list[Section], expected: list[str]) -> None:
@@ -110,6 +120,7 @@ def test_the_only_file_needs_no_name() -> None:
         ("请总结华锦股份2019年年度报告的主要内容", True),
         ("Summarise this document", True),
         ("give me an overview of the whole report", True),
+        ("这份报告有哪些看点", True),
         ("总结一下公司的环保措施", False),
         ("What does the report say about sustainability?", False),
     ],
