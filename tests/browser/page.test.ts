@@ -75,7 +75,7 @@ describe("documents", () => {
 
   it("several files are uploaded at once, with progress; a damaged one says why", async () => {
     const damaged = { ...textFile("damaged.pdf", "%PDF-1.7\nthis is no PDF DAMAGED") };
-    await page.locator("input[type=file]").setInputFiles([demoFile(PDF), demoFile(MARKDOWN), damaged]);
+    await page.locator("input[type=file]").first().setInputFiles([demoFile(PDF), demoFile(MARKDOWN), damaged]);
     await page.getByRole("progressbar").first().waitFor();
     const failed = page.getByRole("listitem").filter({ hasText: "damaged.pdf" });
     await failed.getByText("Failed", { exact: true }).waitFor({ timeout: 240_000 });
@@ -86,7 +86,7 @@ describe("documents", () => {
   });
 
   it("the same bytes again are said to be here already", async () => {
-    await page.locator("input[type=file]").setInputFiles([demoFile(PDF)]);
+    await page.locator("input[type=file]").first().setInputFiles([demoFile(PDF)]);
     await page.getByText("This file is here already.").waitFor();
     await page.getByRole("button", { name: "Clear the list" }).click();
     expect(await page.getByText("This file is here already.").count()).toBe(0);
@@ -309,7 +309,7 @@ describe("looking after documents", () => {
     kbId = ((await api("POST", "/kbs", { name: "Notes" })) as { kb_id: string }).kb_id;
     await page.goto(`${server.url}/kbs/${kbId}`);
     await page.locator("input[type=file]").first().setInputFiles([textFile("rivers.md", FIRST)]);
-    await rivers().getByText("Ready").waitFor();
+    await rivers().getByText("Ready").waitFor({ timeout: 240_000 });
   });
 
   afterAll(() => api("DELETE", `/kbs/${kbId}`));
