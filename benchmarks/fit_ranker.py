@@ -150,6 +150,8 @@ def fitted(rows: Sequence[Asked]) -> Floats:
             row.features[i] - row.features[j]
             for i in range(len(good)) for j in range(len(good)) if good[i] and not good[j]
         ]  # fmt: skip
+        if not pairs:
+            continue
         differences += pairs
         shares += [1 / len(pairs)] * len(pairs)
     matrix, weight = np.array(differences), np.array(shares)
