@@ -52,7 +52,8 @@ def says_something(sentence: str) -> bool:
 
 def says_little(sentence: str) -> bool:
     """Whether a line is a label, or a formula: that there is nothing to say, or about the document itself."""
-    return bool(not _ENDS.search(sentence) or _SAYS_NOTHING.search(sentence) or count_words(sentence) < _FEW_WORDS)
+    form = not _ENDS.search(sentence) or _FORM.search(sentence) or count_words(sentence) < _FEW_WORDS
+    return bool(form or _SAYS_NOTHING.search(sentence))
 
 
 def central_sentences(sentences: Sequence[str], words: float, *, parts: Sequence[int] | None = None) -> list[int]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.text.central import central_sentences, says_something
+from clew.text.central import central_sentences, says_little, says_something
 
 RIVER = [
     "The Danube is a river in Europe and rises in the Black Forest.",
@@ -78,3 +78,18 @@ def test_formulas_that_say_nothing_count_less(empty: str) -> None:
 )
 def test_what_says_something(line: str, says: bool) -> None:
     assert says_something(line) is says
+
+
+@pytest.mark.parametrize(
+    ("line", "little"),
+    [
+        ("公司主要业务包括石油化工产品的生产与销售。", False),
+        ("Net sales rose by one percent in fiscal year 2023.", False),
+        ("第一节 重要提示、目录和释义 …", True),
+        ("采购商品/接受劳务情况表", True),
+        ("None.", True),
+        ("报告期公司不存在优先股。", True),
+    ],
+)
+def test_labels_and_formulas_say_little(line: str, little: bool) -> None:
+    assert says_little(line) is little
