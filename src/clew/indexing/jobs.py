@@ -13,11 +13,11 @@ import sqlite3
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from dbos import DBOS, DBOSConfig, SetWorkflowID
+from dbos import DBOS, DBOSConfig, Queue, SetWorkflowID
 from dbos import error as dbos_error
 
 from clew.errors import ClewError, ConflictError, InputError, NotFoundError, StorageError
@@ -36,7 +36,9 @@ _SUMMARIES = "summarise"
 _STEPS_VERSION = "2"
 _GOES_ON = {"PENDING", "ENQUEUED", "DELAYED"}
 _GIVEN_UP = "MAX_RECOVERY_ATTEMPTS_EXCEEDED"
+# How often the queues are looked at while there is something in them, and else: an idle server should cost nothing.
 _POLL_SECONDS = 0.1
+_IDLE_POLL_SECONDS = 0.5
 _MIN_PROGRESS_SECONDS = 0.2
 _CLOSE_SECONDS = 5
 _dbos_log = logging.getLogger("dbos")
@@ -70,6 +72,10 @@ class IngestionJobs:
         self._closing = False
         self._summarising = 0
         self._last_progress: dict[str, float] = {}
+        self._queues: list[Queue] = []
+        self._queued: set[str] = set()
+        self._pace = _IDLE_POLL_SECONDS
+        self._pace_lock = threading.Lock()
 
     def start(self) -> None:
         """Start the workers, go on with what a crash interrupted, and sweep what it left behind."""
@@ -101,16 +107,15 @@ class IngestionJobs:
         self.start()
         attached = bool(self.pipeline.records.get_kb(file.kb_id).conversation_id)
         queue, workflow = (_ATTACHMENTS, _attach) if attached else (_QUEUE, _ingest)
-        with SetWorkflowID(_workflow_id(file)):
-            DBOS.enqueue_workflow(queue, workflow, file.kb_id, file.file_id, file.writing)
+        workflow_id = _workflow_id(file.file_id, file.writing)
+        self._enqueue(workflow_id, queue, workflow, file.kb_id, file.file_id, file.writing)
 
     def enqueue_summaries(self, file_id: str, run: int) -> None:
         """Queue a run that the records have begun, or leave it to the next start where Clew is being closed."""
         if self._closing:
             return
         self.start()
-        with SetWorkflowID(f"{file_id}-summaries-{run}"):
-            DBOS.enqueue_workflow(_SUMMARIES, _summarise, file_id, run)
+        self._enqueue(_summaries_id(file_id, run), _SUMMARIES, _summarise, file_id, run)
 
     def backfill(self, kb_id: str, *, again: bool = False) -> list[File]:
         """Queue the summaries of the KB's files that lack those which the present settings give, or of all of them
@@ -183,16 +188,40 @@ class IngestionJobs:
             application_version=_STEPS_VERSION,
             executor_id="clew",
             log_level="ERROR",
-            notification_listener_polling_interval_sec=_POLL_SECONDS,
+            # For messages between workflows, of which there are none; closing waits so long.
+            notification_listener_polling_interval_sec=_IDLE_POLL_SECONDS,
         )
         if self._database_url.startswith("sqlite"):
             config["db_engine_kwargs"] = {"connect_args": {"factory": _SqliteConnection}}
         _dbos_log.disabled = False
         DBOS(config=config)
         DBOS.launch()
-        for queue in (_QUEUE, _ATTACHMENTS):
-            DBOS.register_queue(queue, worker_concurrency=self._workers, polling_interval_sec=_POLL_SECONDS)
-        DBOS.register_queue(_SUMMARIES, worker_concurrency=1, polling_interval_sec=_POLL_SECONDS)
+        workers = {_QUEUE: self._workers, _ATTACHMENTS: self._workers, _SUMMARIES: 1}
+        self._queues = [
+            DBOS.register_queue(queue, worker_concurrency=number, polling_interval_sec=_IDLE_POLL_SECONDS)
+            for queue, number in workers.items()
+        ]
+        self._pace = _IDLE_POLL_SECONDS
+
+    def _enqueue(self, workflow_id: str, queue: str, workflow: Callable[..., str], *arguments: Any) -> None:
+        with self._pace_lock:
+            self._queued.add(workflow_id)
+            self._set_pace(_POLL_SECONDS)
+        with SetWorkflowID(workflow_id):
+            DBOS.enqueue_workflow(queue, workflow, *arguments)
+
+    def ended(self, workflow_id: str) -> None:
+        """Called by a workflow at its end."""
+        with self._pace_lock:
+            self._queued.discard(workflow_id)
+            if not self._queued and self._started:
+                self._set_pace(_IDLE_POLL_SECONDS)
+
+    def _set_pace(self, seconds: float) -> None:
+        if seconds != self._pace:
+            for queue in self._queues:
+                queue.set_polling_interval_sec(seconds)
+            self._pace = seconds
 
     def _queue_what_is_unfinished(self) -> None:
         """Queue the files whose upload was recorded, but not queued before a crash, and interrupted summaries."""
@@ -206,7 +235,7 @@ class IngestionJobs:
                     self.enqueue_summaries(file.file_id, records.begin_summaries(file.file_id))
 
     def _go_on(self, file: File) -> None:
-        workflow = DBOS.get_workflow_status(_workflow_id(file))
+        workflow = DBOS.get_workflow_status(_workflow_id(file.file_id, file.writing))
         if workflow is None or workflow.status in _GOES_ON:
             self.enqueue(file)
             return
@@ -229,8 +258,17 @@ class _SqliteConnection(sqlite3.Connection):
             self.create_function("unixepoch", 1, lambda _: time.time())
 
 
-def _workflow_id(file: File) -> str:
-    return f"{file.file_id}-{file.writing}"
+def _workflow_id(file_id: str, version: int) -> str:
+    return f"{file_id}-{version}"
+
+
+def _summaries_id(file_id: str, run: int) -> str:
+    return f"{file_id}-summaries-{run}"
+
+
+def _tell_the_end(workflow_id: str) -> None:
+    if _running is not None:
+        _running.ended(workflow_id)
 
 
 def _jobs() -> IngestionJobs:
@@ -275,6 +313,8 @@ def _cleared_at_the_end(kb_id: str, file_id: str, version: int) -> Iterator[None
         traceback.print_exc()
         reason = f"An internal error stopped the ingestion ({type(error).__name__}: {error}); please report it."
         _abandon(kb_id, file_id, version, reason)
+    finally:
+        _tell_the_end(_workflow_id(file_id, version))
 
 
 def _is_transient(error: BaseException) -> bool:
@@ -369,6 +409,8 @@ def _summarise(file_id: str, run: int) -> str:
     except Exception as error:  # noqa: BLE001 - a fault of ours must end as a failed run, not as an endless one
         traceback.print_exc()
         _end_summaries(file_id, run, f"An internal error stopped it ({type(error).__name__}: {error}).")
+    finally:
+        _tell_the_end(_summaries_id(file_id, run))
     return file_id
 
 
