@@ -251,13 +251,8 @@ def test_a_file_is_attached_to_one_question(clew: Command, tmp_path: Path, reque
 def test_summaries_follow_and_are_asked_for(clew: Command, folder: Path) -> None:
     clew("kb", "create", "notes")
     clew("add", str(folder), "--kb", "notes", "--summaries")
-    files = clew.json("files", "notes")
-    assert [file["summary_status"] for file in files] == ["completed", "completed"]
-    assert "summaries: completed (extractive)" in clew("files", "notes").stdout
-    assert "nothing to do" in clew("summarise", "notes").stderr
+    assert clew("files", "notes").stdout.count("summaries: completed (extractive)") == 2
     assert len(clew.json("summarise", "notes", "--again")) == 2
     question = ("The Danube", "--kb", "notes")
     assert clew.json("search", *question, "--kind", "summary")["trace"]["sections"]["scope"] == "sections"
-    assert clew.json("search", *question, "--kind", "fact")["trace"]["sections"] is None
-    assert "The main points" in clew("ask", *question, "--kind", "summary").stdout
     assert "use auto, fact or summary" in clew("ask", *question, "--kind", "gist", ok=False).stderr
