@@ -86,7 +86,7 @@ UNITS = ("(", "（一", "1.", "| ", "*_", "<a", "&", "第一", " \t", "...... ",
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("suffix", [".txt", ".md", ".html"])
 def test_no_pattern_runs_away(unit: str, suffix: str) -> None:
-    text = ("word " + unit * (30_000 // len(unit)) + "!\n").encode()
+    text = ("word " + unit * (12_000 // len(unit)) + "!\n").encode()
     started = time.process_time()
     assert parse(text, f"a{suffix}").blocks
     assert time.process_time() - started < 3

@@ -1,0 +1,73 @@
+"""A vision model at work: what it says of an image is found by search, and an update does not pay for it again."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from clew.app import Clew
+from clew.types import File, FileStatus
+from fakes.openai_server import Request, ScriptedServer
+
+KB = {"summaries": {"enabled": False}, "representations": {"l2": False}}
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    said = {"kind": "chart", "caption": "Exports of walnuts by year.", "content": "2021: 40 tonnes, 2022: 55 tonnes."}
+
+    def reply(request: Request) -> str:
+        return json.dumps(said)
+
+    with ScriptedServer(reply) as server:
+        yield server
+
+
+@pytest.fixture
+def clew(tmp_path: Path, models_folder: Path, server: ScriptedServer) -> Iterator[Clew]:
+    models = {"folder": str(models_folder), "vision": {"url": server.url, "model": "sees"}}
+    with Clew.open(tmp_path / "data", overrides={"models": models}) as opened:
+        opened.create_kb("notes", settings=KB)
+        yield opened
+
+
+def page(text: str) -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (300, 200), "navy").save(buffer, "PNG")
+    image = base64.b64encode(buffer.getvalue()).decode()
+    return f'<html><body><p>{text}</p><img src="data:image/png;base64,{image}"></body></html>'.encode()
+
+
+def completed(clew: Clew, file_id: str) -> File:
+    (file,) = clew.wait([file_id], timeout=60)
+    assert file.status is FileStatus.COMPLETED, file.reason
+    return file
+
+
+def test_descriptions_are_found_and_an_update_reuses_them(clew: Clew, server: ScriptedServer) -> None:
+    file, _ = clew.add_file("notes", "trade.html", io.BytesIO(page("The valley trades in many goods.")))
+    completed(clew, file.file_id)
+    (hit,) = clew.search("walnuts exports", kbs=["notes"], mode="single", kind="fact").hits
+    assert "(Described by the vision model) Exports of walnuts by year." in hit.text
+    assert len(server.chats) == 1
+    clew.update_file(file.file_id, "trade.html", io.BytesIO(page("The valley trades in a few goods only.")))
+    changes = completed(clew, file.file_id).changes
+    assert changes is not None
+    assert (changes.vision_calls_made, changes.vision_calls_saved) == (0, 1)
+    assert (changes.blocks_reused, changes.blocks_changed) == (1, 1)
+    assert len(server.chats) == 1
+
+
+def test_a_picture_without_text_is_a_file_that_can_be_found(clew: Clew) -> None:
+    buffer = io.BytesIO()
+    Image.new("RGB", (300, 200), "white").save(buffer, "PNG")
+    file, _ = clew.add_file("notes", "chart.png", io.BytesIO(buffer.getvalue()))
+    completed(clew, file.file_id)
+    (hit,) = clew.search("walnuts exports", kbs=["notes"], mode="single", kind="fact").hits
+    assert hit.page == 1
