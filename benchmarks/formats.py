@@ -37,7 +37,7 @@ from clew.indexing.chunking import chunk_file
 from clew.indexing.parse_worker import parse_within
 from clew.indexing.parsers.base import table_lines
 from clew.models.base import Embedder
-from clew.types import BlockType, ChildChunk, ParentChunk, ParsedFile
+from clew.types import BlockType, ParentChunk, ParsedFile
 
 HITS = 5
 KB = "formats"
@@ -98,7 +98,7 @@ def main() -> None:
                 with kept.open("a", encoding="utf-8") as stream:
                     stream.write(json.dumps(asdict(outcome), ensure_ascii=False) + "\n")
             elif outcomes[shown].sentence and outcomes[shown].rank is None:
-                (file,) = clew.list_files(KB, text=shown)
+                (file,) = clew.list_files(KB, text=path.name)
                 _look(clew, file.file_id, outcomes[shown])
             print(_line(outcomes[shown]), flush=True)
     print("\n".join(_totals(list(outcomes.values()), searched=arguments.search)))
@@ -146,11 +146,11 @@ def _read(path: Path, shown: str, format: str, settings: Settings, embedder: Emb
         above = sum(1 for chunk in chunks if embedder.count_tokens(chunk.text) > limit)
         if above:
             outcome.faults.append(f"{above} chunks above {limit} tokens")
-    outcome.faults.extend(_row_faults(parsed, parents, children))
+    outcome.faults.extend(_row_faults(parsed, parents))
     return outcome
 
 
-def _row_faults(parsed: ParsedFile, parents: Sequence[ParentChunk], children: Sequence[ChildChunk]) -> Iterator[str]:
+def _row_faults(parsed: ParsedFile, parents: Sequence[ParentChunk]) -> Iterator[str]:
     """Table rows that the chunks do not hold as often as the tables do; only rows that no other text contains."""
     wanted: Counter[str] = Counter()
     rest: list[str] = []
@@ -162,8 +162,7 @@ def _row_faults(parsed: ParsedFile, parents: Sequence[ParentChunk], children: Se
         else:
             rest.append(_squeezed(block.text))
     other = "\n".join(rest)
-    spans = {parent.chunk_id: _squeezed(parent.text) for parent in parents}
-    whole = "\n".join(spans.values())
+    whole = "\n".join(_squeezed(line) for parent in parents for line in parent.text.split("\n"))
     lost = twice = 0
     for row, count in wanted.items():
         # A short row may be a part of another one, and a row longer than a chunk is cut.
@@ -268,7 +267,7 @@ def _totals(outcomes: Sequence[Outcome], *, searched: bool) -> Iterator[str]:
         inside = [outcome for outcome in completed if outcome.rank_inside is not None]
         yield (
             f"A sentence from the end is among the first {HITS} hits for {len(found)} of {len(completed)} files, for "
-            f"{len(inside)} more when only that file is searched (other filings end with the same sentence)."
+            f"{len(inside)} more when only that file is searched (other files hold the same sentence)."
         )
 
 
