@@ -88,11 +88,19 @@ export async function startServer(settings: Record<string, string> = {}): Promis
   };
 }
 
-/** An OpenAI-compatible endpoint that answers every question with `text`, a word at a time. */
+/** An OpenAI-compatible endpoint that streams `text`, a word at a time, and answers at once with "no" what is not
+ * streamed: decisions and plans. */
 export async function startModel(text: string, wordMs: number): Promise<RunningServer> {
   const server: Server = createServer((request, response) => {
-    request.resume();
+    let body = "";
+    request.on("data", (piece: Buffer) => (body += piece.toString()));
     request.on("end", async () => {
+      if ((JSON.parse(body) as { stream?: boolean }).stream !== true) {
+        response.writeHead(200, { "Content-Type": "application/json" });
+        const message = { role: "assistant", content: "no" };
+        response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: "stop" }] }));
+        return;
+      }
       response.writeHead(200, { "Content-Type": "text/event-stream" });
       for (const word of text.split(/(?<= )/)) {
         if (response.destroyed) return;
