@@ -99,3 +99,14 @@ def test_old_workbooks_give_the_same_sections_and_tables() -> None:
     cut = (Path(__file__).parents[3] / "data" / "questions.xls").read_bytes()[:4000]
     with pytest.raises(FileFailedError, match=r"cut\.xls: .*damaged"):
         parse(cut, "cut.xls", media_type=MediaType.XLS)
+
+
+def test_cells_of_more_than_128_kilobytes_are_kept_whole() -> None:
+    long = "很长的说明。" * 40_000
+    csv = parse(f'项目,说明\n甲,"{long}"\n乙,短\n'.encode(), "a.csv").blocks[0].table
+    cell = f'<c r="B2" t="inlineStr"><is><t>{long}</t></is></c>'
+    rows = '<row r="1"><c r="A1"><v>1</v></c><c r="B1"><v>2</v></c></row>'
+    xlsx = read(f'<sheetData>{rows}<row r="2"><c r="A2"><v>3</v></c>{cell}</row></sheetData>').blocks[1].table
+    assert csv is not None
+    assert xlsx is not None
+    assert csv.rows[1][1] == xlsx.rows[1][1] == long
