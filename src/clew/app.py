@@ -134,7 +134,8 @@ class Clew:
     ) -> Clew:
         """Open (or make) a data folder. Raises SettingsError, StorageBusyError where another process has it open,
         StorageError."""
-        folder = Path(data) if data is not None else default_data_folder()
+        # Absolute, for the processes that parse files may have been started in another folder.
+        folder = (Path(data) if data is not None else default_data_folder()).absolute()
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:

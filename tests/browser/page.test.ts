@@ -42,6 +42,9 @@ async function citation(): Promise<{ quote: string }> {
 async function seriousIssues(on: Page): Promise<string[]> {
   await on.evaluate(axe.source);
   return on.evaluate(async () => {
+    // What is still fading in has no contrast yet.
+    const moving = document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().iterations !== Infinity);
+    await Promise.allSettled(moving.map(({ finished }) => finished));
     const { violations, passes } = await (window as unknown as { axe: typeof import("axe-core") }).axe.run();
     if (passes.length < 10) return ["axe saw hardly anything of the page"];
     return violations
@@ -309,13 +312,21 @@ describe("looking after documents", () => {
     kbId = ((await api("POST", "/kbs", { name: "Notes" })) as { kb_id: string }).kb_id;
     await page.goto(`${server.url}/kbs/${kbId}`);
     await page.locator("input[type=file]").first().setInputFiles([textFile("rivers.md", FIRST)]);
-    await rivers().getByText("Ready").waitFor({ timeout: 240_000 });
+    // The list of uploads says that the file is there before it has been read.
+    const read = async () => {
+      const { items } = (await api("GET", `/kbs/${kbId}/files`)) as { items: { status: string }[] };
+      if (items[0]?.status !== "completed") throw new Error("rivers.md has not been read yet");
+    };
+    await vi.waitFor(read, { timeout: 240_000, interval: 200 });
+    await rivers().getByText("Ready").first().waitFor();
   });
 
   afterAll(() => api("DELETE", `/kbs/${kbId}`));
 
   it("a new version of a document tells what it changed", async () => {
     await page.getByRole("link", { name: "rivers.md" }).click();
+    // The list, which stays until the document is there, has the same field.
+    await page.getByRole("heading", { name: "rivers.md" }).waitFor();
     const next = textFile("rivers.md", FIRST.replace("2,850", "2,857"));
     await page.getByLabel("Upload a new version: rivers.md").setInputFiles(next);
     const report = page.getByText("What the last update changed").locator("xpath=..");

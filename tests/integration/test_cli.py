@@ -193,7 +193,7 @@ def test_a_file_that_fails_is_named_and_the_rest_goes_on(clew: Command, folder: 
     clew("kb", "create", "notes")
     done = clew("add", str(folder), "--kb", "notes", ok=False)
     assert "broken.pdf" in done.stderr
-    assert len(clew.json("search", "Danube", "--kb", "notes")["hits"]) == 2
+    assert len(clew.json("search", "Danube", "--kb", "notes", "--kind", "fact")["hits"]) == 2
 
 
 def test_parse_shows_blocks_sections_and_chunks(clew: Command, folder: Path) -> None:
