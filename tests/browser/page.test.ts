@@ -39,12 +39,20 @@ async function citation(): Promise<{ quote: string }> {
   return cited.flatMap((number) => usage.citations.filter((one) => one.number === number)).find((one) => one.file_name === PDF)!;
 }
 
-async function seriousIssues(on: Page): Promise<string[]> {
-  await on.evaluate(axe.source);
-  return on.evaluate(async () => {
-    // What is still fading in has no contrast yet.
+/** Until nothing moves any more: what meets a dialog on its way in clicks beside its buttons, and sees too little contrast. */
+async function settled(on: Page = page): Promise<void> {
+  // A motion begins some frames after its element is there.
+  await on.waitForTimeout(300);
+  await on.evaluate(async () => {
     const moving = document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().iterations !== Infinity);
     await Promise.allSettled(moving.map(({ finished }) => finished));
+  });
+}
+
+async function seriousIssues(on: Page): Promise<string[]> {
+  await settled(on);
+  await on.evaluate(axe.source);
+  return on.evaluate(async () => {
     const { violations, passes } = await (window as unknown as { axe: typeof import("axe-core") }).axe.run();
     if (passes.length < 10) return ["axe saw hardly anything of the page"];
     return violations
@@ -58,6 +66,7 @@ describe("documents", () => {
     await page.getByText("There are no documents yet").waitFor();
     await page.getByRole("link", { name: "Create a knowledge base" }).click();
     await page.getByRole("button", { name: "New knowledge base" }).click();
+    await settled();
     await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
     await page.getByText("Give it a name.").waitFor();
     await page.getByLabel("Name").fill("Public documents");
@@ -69,6 +78,7 @@ describe("documents", () => {
   it("a name that is taken is refused beside the field", async () => {
     await page.goto(`${server.url}/kbs`);
     await page.getByRole("button", { name: "New knowledge base" }).click();
+    await settled();
     await page.getByLabel("Name").fill("Public documents");
     await page.getByLabel("Name").press("Enter");
     await page.getByRole("dialog").getByText(/already|exists/i).waitFor();
@@ -273,7 +283,9 @@ describe("search debug", () => {
 
   it("two settings are compared, for this question only", async () => {
     await page.getByLabel("Compare two settings").click();
+    await settled();
     await page.getByRole("button", { name: /^Retrieval/ }).click();
+    await settled();
     await page.getByRole("spinbutton", { name: "retrieval.rerank_top_k" }).fill("2");
     await page.getByText("1 changed").waitFor();
     await page.getByText("One look-up", { exact: true }).click();
@@ -302,6 +314,7 @@ const rivers = () => page.getByRole("listitem").filter({ hasText: "rivers.md" })
 
 async function choose(action: string): Promise<void> {
   await page.getByRole("button", { name: "Actions for rivers.md" }).click();
+  await settled();
   await page.getByRole("menuitem", { name: action }).click();
 }
 
