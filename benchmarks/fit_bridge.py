@@ -260,21 +260,30 @@ def load(clew: Clew, folder: Path, name: str, corpus_name: str, every: int, end:
 
 
 def write(fitted: Mapping[str, BridgeModels]) -> None:
-    path = Path(bridging.__file__).with_name("bridge_weights.py")
+    """Store the models: English ones whole, of another language what was fitted for it."""
+
+    def weights(model: LinearModel, features: Sequence[str], indent: str) -> list[str]:
+        values = [("bias", model.bias), *zip(features, model.weights, strict=True)]
+        return [f'{indent}"{key}": {value:.4f},' for key, value in values]
+
     lines = ['"""Weights of the bridge planner\'s models, by language; written by ``benchmarks/fit_bridge.py``."""', ""]
-    lines += ["from clew.retrieval.bridging import models_from", "", "MODELS = {"]
-    for language, models in fitted.items():
-        lines.append(f'    "{language}": models_from({{')
-        for name, model, features in (
-            ("first", models.first, bridging.FIRST),
-            ("link", models.link, bridging.LINK),
-            ("entity", models.entity, bridging.ENTITY),
-            ("final", models.final, bridging.FINAL),
-        ):
-            values = [("bias", model.bias), *zip(features, model.weights, strict=True)]
-            lines += [f'        "{name}": {{', *(f'            "{key}": {v:.4f},' for key, v in values), "        },"]
-        lines.append("    }),")
-    path.write_text("\n".join([*lines, "}  # fmt: skip", ""]), encoding="utf-8")
+    lines += ["from dataclasses import replace", ""]
+    lines += ["from clew.retrieval.bridging import FINAL, model_from, models_from", "", "# fmt: off"]
+    lines.append("ENGLISH = models_from({")
+    english = fitted["en"]
+    for name, model, features in (
+        ("first", english.first, bridging.FIRST),
+        ("link", english.link, bridging.LINK),
+        ("entity", english.entity, bridging.ENTITY),
+        ("final", english.final, bridging.FINAL),
+    ):
+        lines += [f'    "{name}": {{', *weights(model, features, " " * 8), "    },"]
+    lines += ["})", "", "MODELS = {", '    "en": ENGLISH,']
+    for language in fitted.keys() - {"en"}:
+        lines.append(f'    "{language}": replace(ENGLISH, final=model_from(FINAL, {{')
+        lines += [*weights(fitted[language].final, bridging.FINAL, " " * 8), "    })),"]
+    path = Path(bridging.__file__).with_name("bridge_weights.py")
+    path.write_text("\n".join([*lines, "}", "# fmt: on", ""]), encoding="utf-8")
 
 
 def main() -> None:

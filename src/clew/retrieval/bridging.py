@@ -244,11 +244,16 @@ class BridgeModels:
     final: LinearModel
 
 
+def model_from(features: Sequence[str], weights: Mapping[str, float]) -> LinearModel:
+    """A model from weights by feature name; a feature without a weight counts nothing."""
+    return LinearModel(tuple(weights.get(feature, 0.0) for feature in features), weights["bias"])
+
+
 def models_from(values: Mapping[str, Mapping[str, float]]) -> BridgeModels:
-    """Models from weights by feature name; a feature without a weight counts nothing."""
-
-    def model(name: str, features: Sequence[str]) -> LinearModel:
-        given = values[name]
-        return LinearModel(tuple(given.get(feature, 0.0) for feature in features), given["bias"])
-
-    return BridgeModels(model("first", FIRST), model("link", LINK), model("entity", ENTITY), model("final", FINAL))
+    """All models, each from its weights by feature name."""
+    return BridgeModels(
+        model_from(FIRST, values["first"]),
+        model_from(LINK, values["link"]),
+        model_from(ENTITY, values["entity"]),
+        model_from(FINAL, values["final"]),
+    )

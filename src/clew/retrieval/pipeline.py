@@ -402,8 +402,7 @@ class Retriever:
         trace.usage = trace.usage + state.usage
         with trace.timed("order"):
             ordered = self._ordered(state, by_kb, planner, trace)
-        preference = self._recall.preference(queries[0][1].text, kbs, scope)
-        return Recalled(ordered, state.chunks, [], preference)
+        return Recalled(ordered, state.chunks, [], state.history[0].preference)
 
     def _ordered(
         self, state: Recursion, queries: Mapping[str, Query], planner: Planner, trace: RetrievalTrace

@@ -13,8 +13,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import rjieba
-
+from clew.text.entities import tag
 from clew.text.language import HAN
 from clew.text.simplified import to_simplified
 
@@ -193,8 +192,8 @@ def subject_names(text: str) -> tuple[str, ...]:
 
 def _nominal(name: str) -> bool:
     """Whether the beginning of a Chinese sentence can be the name of something: no adverbial, no clause."""
-    tags = rjieba.tag(to_simplified(name.strip()))
-    kinds = {tag for _, tag in tags}
+    tags = tag(name.strip())
+    kinds = {kind for _, kind in tags}
     is_clause = bool(kinds & {"v", "vg"}) and len(name) > _LONGEST_WITH_VERB
     adverbial = len(tags) > 1 and tags[-1][1] in _NEVER_LAST and not tags[-1][0].isdigit()
     return not kinds & _NEVER_NOMINAL and not is_clause and not adverbial
