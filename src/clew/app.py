@@ -528,25 +528,27 @@ class Clew:
         for key in keys:
             self.originals.delete(key)
 
-    def blocks(self, file_id: str) -> list[Block]:
-        """Blocks of the published version in reading order."""
+    def blocks(self, file_id: str, *, offset: int = 0, limit: int | None = None) -> list[Block]:
+        """Blocks of the published version in reading order; ``counts`` of the file says how many there are."""
         self.file(file_id)
-        return self.records.blocks(file_id)
+        return self.records.blocks(file_id, offset=offset, limit=limit)
 
-    def sections(self, file_id: str) -> list[Section]:
-        """Sections of the published version in path order."""
+    def sections(self, file_id: str, *, offset: int = 0, limit: int | None = None) -> list[Section]:
+        """Sections of the published version in path order, the root first; ``counts`` says how many there are."""
         self.file(file_id)
-        return self.records.sections(file_id)
+        return self.records.sections(file_id, offset=offset, limit=limit)
 
-    def file_parents(self, file_id: str) -> list[ParentChunk]:
-        """Parent chunks of the published version in reading order, also disabled ones."""
+    def file_parents(self, file_id: str, *, offset: int = 0, limit: int | None = None) -> list[ParentChunk]:
+        """Parent chunks of the published version in reading order, also disabled ones; ``counts`` says how many there
+        are."""
         self.file(file_id)
-        return self.records.file_parents(file_id, disabled=True)
+        last = None if limit is None else offset + limit - 1
+        return self.records.file_parents(file_id, first=offset, last=last, disabled=True)
 
-    def file_children(self, file_id: str) -> list[ChildChunk]:
-        """Child chunks of the published version in reading order."""
+    def file_children(self, file_id: str, *, parent_ids: Iterable[str] | None = None) -> list[ChildChunk]:
+        """Child chunks of the published version in reading order, all or those of some parents."""
         self.file(file_id)
-        return self.records.file_children(file_id)
+        return self.records.file_children(file_id, parent_ids=parent_ids)
 
     def chunks(self, chunk_ids: Iterable[str]) -> list[tuple[ChildChunk, File]]:
         """Those of the child chunks that can be searched, with their files; others are missing."""

@@ -499,6 +499,22 @@ class TestReading:
         assert [p.ordinal for p in kb.file_parents("f1", prefix="0001/")] == [0, 1]
         assert [p.ordinal for p in kb.file_parents("f1", prefix="0010/")] == [2]
 
+    def test_blocks_and_sections_page_by_page(self, kb: SqlRecords) -> None:
+        completed(kb)
+        whole, tree = kb.blocks("f1"), kb.sections("f1")
+        assert [kb.blocks("f1", offset=i, limit=1) for i in range(5)] == [*([block] for block in whole), []]
+        assert kb.blocks("f1", offset=2) == whole[2:]
+        assert kb.sections("f1", offset=1, limit=2) == tree[1:3]
+        assert kb.sections("f1", prefix="0001/", offset=1, limit=9) == tree[2:3]
+
+    def test_children_of_some_parents(self, kb: SqlRecords) -> None:
+        completed(kb)
+        parents = kb.file_parents("f1")
+        second = [child for child in kb.file_children("f1") if child.parent_id == parents[1].chunk_id]
+        assert second
+        assert kb.file_children("f1", parent_ids=[parents[1].chunk_id]) == second
+        assert kb.file_children("f1", parent_ids=[]) == []
+
     def test_parents_by_ordinal_range(self, kb: SqlRecords) -> None:
         kb.add_file(samples.new_file())
         publish(kb, number=12)

@@ -11,7 +11,7 @@ import itertools
 import re
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -223,7 +223,7 @@ class FakeClew:
             stored.file = replace(stored.file, status=FileStatus.FAILED, reason=str(error), stage="")
             return
         content = stored.content
-        counts = {"blocks": len(content.blocks), "sections": 1, "parents": len(content.parents)}
+        counts = {"blocks": len(content.blocks), "sections": 2, "parents": len(content.parents)}
         counts["children"] = len(content.children)
         stored.file = replace(
             stored.file,
@@ -274,18 +274,20 @@ class FakeClew:
         self._stored(file_id)
         del self._files[file_id]
 
-    def blocks(self, file_id: str) -> list[Block]:
-        return self._stored(file_id).content.blocks
+    def blocks(self, file_id: str, *, offset: int = 0, limit: int | None = None) -> list[Block]:
+        return self._stored(file_id).content.blocks[offset:][:limit]
 
-    def sections(self, file_id: str) -> list[Section]:
+    def sections(self, file_id: str, *, offset: int = 0, limit: int | None = None) -> list[Section]:
         title = self._stored(file_id).file.title
-        return [Section("", (title,), 0), Section("0001/", (title,), 1, 1)]
+        return [Section("", (title,), 0), Section("0001/", (title,), 1, 1)][offset:][:limit]
 
-    def file_parents(self, file_id: str) -> list[ParentChunk]:
-        return self._stored(file_id).content.parents
+    def file_parents(self, file_id: str, *, offset: int = 0, limit: int | None = None) -> list[ParentChunk]:
+        return self._stored(file_id).content.parents[offset:][:limit]
 
-    def file_children(self, file_id: str) -> list[ChildChunk]:
-        return self._stored(file_id).content.children
+    def file_children(self, file_id: str, *, parent_ids: Iterable[str] | None = None) -> list[ChildChunk]:
+        children = self._stored(file_id).content.children
+        wanted = {child.parent_id for child in children} if parent_ids is None else set(parent_ids)
+        return [child for child in children if child.parent_id in wanted]
 
     def open_original(self, file_id: str) -> BinaryIO:
         return io.BytesIO(self._stored(file_id).data)

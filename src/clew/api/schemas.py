@@ -213,6 +213,11 @@ class Block(_Out):
     section_path: str
 
 
+class BlockPage(BaseModel):
+    items: list[Block]
+    total: int
+
+
 class Section(_Out):
     path: str = Field(examples=["0003/0002/"])
     titles: list[str]
@@ -220,6 +225,11 @@ class Section(_Out):
     page: int | None
     summary: str | None
     summary_source: Literal["model", "extractive"] | None
+
+
+class SectionPage(BaseModel):
+    items: list[Section]
+    total: int
 
 
 class ParentChunk(_Out):

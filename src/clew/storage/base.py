@@ -223,7 +223,9 @@ class ChunkRecords(Protocol):
         Raises NotFoundError for an unknown file, ConflictError for a version that is not being written."""
         ...
 
-    def blocks(self, file_id: str, version: int | None = None) -> list[Block]:
+    def blocks(
+        self, file_id: str, version: int | None = None, *, offset: int = 0, limit: int | None = None
+    ) -> list[Block]:
         """In reading order; ``version`` None is the published one."""
         ...
 
@@ -232,7 +234,15 @@ class ChunkRecords(Protocol):
         the file has now."""
         ...
 
-    def sections(self, file_id: str, *, prefix: str = "", version: int | None = None) -> list[Section]:
+    def sections(
+        self,
+        file_id: str,
+        *,
+        prefix: str = "",
+        version: int | None = None,
+        offset: int = 0,
+        limit: int | None = None,
+    ) -> list[Section]:
         """In path order (the root with its empty path first), those whose path starts with ``prefix``."""
         ...
 
@@ -259,8 +269,10 @@ class ChunkRecords(Protocol):
         a person disabled only where they are asked for."""
         ...
 
-    def file_children(self, file_id: str, *, version: int | None = None) -> list[ChildChunk]:
-        """Children of a file in reading order."""
+    def file_children(
+        self, file_id: str, *, version: int | None = None, parent_ids: Iterable[str] | None = None
+    ) -> list[ChildChunk]:
+        """Children of a file in reading order, all or those of some parents."""
         ...
 
 

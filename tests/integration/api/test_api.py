@@ -63,7 +63,7 @@ def test_upload_follow_search_and_read_back(client: TestClient, kb_id: str) -> N
     assert (file["status"], file["title"], file["version"]) == ("completed", "Rivers", 1)
     assert client.get(f"/api/v1/kbs/{kb_id}").json()["files"] == {"completed": 1, "processing": 0, "failed": 0}
     path = f"/api/v1/files/{file['file_id']}"
-    titles = [section["titles"][-1] for section in client.get(f"{path}/sections").json() if section["titles"]]
+    titles = [section["titles"][-1] for section in client.get(f"{path}/sections").json()["items"] if section["titles"]]
     assert titles[-2:] == ["The Danube", "The Rhine"]
     passages = client.get(f"{path}/chunks").json()
     assert passages["total"] == len(passages["items"]) == file["counts"]["parents"]
@@ -75,7 +75,7 @@ def test_upload_follow_search_and_read_back(client: TestClient, kb_id: str) -> N
 
 def test_only_the_sections_asked_for_are_read(client: TestClient, kb_id: str) -> None:
     file = upload(client, kb_id, "rivers.md", RIVERS.encode())
-    sections = client.get(f"/api/v1/files/{file['file_id']}/sections").json()
+    sections = client.get(f"/api/v1/files/{file['file_id']}/sections").json()["items"]
     rhine = next(section["path"] for section in sections if section["titles"][-1:] == ["The Rhine"])
 
     question = {"question": QUESTION, "kbs": [kb_id], "sections": [{"file_id": file["file_id"], "section_path": rhine}]}

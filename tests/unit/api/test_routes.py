@@ -64,7 +64,8 @@ def test_a_file_is_uploaded_listed_read_and_deleted(client: TestClient, kb_id: s
     chunks = client.get(f"/api/v1/files/{file['file_id']}/chunks", params={"offset": 1, "limit": 1}).json()
     assert chunks["total"] == 3
     assert chunks["items"][0]["children"][0]["text"] == "Revenue in 2023 was 12.5 million yuan."
-    assert client.get(f"/api/v1/files/{file['file_id']}/sections").json()[1]["path"] == "0001/"
+    sections = client.get(f"/api/v1/files/{file['file_id']}/sections").json()
+    assert (sections["items"][1]["path"], sections["total"]) == ("0001/", len(sections["items"]))
     assert client.delete(f"/api/v1/files/{file['file_id']}").status_code == 204
     assert client.get(f"/api/v1/files/{file['file_id']}").status_code == 404
 
@@ -327,3 +328,18 @@ def test_facts_are_corrected_and_filter_a_search(client: TestClient, kb_id: str)
     found = client.post("/api/v1/search", json=asked).json()["hits"]
     assert {hit["file_id"] for hit in found} == {first["file_id"]}
     assert client.post("/api/v1/search", json=asked | {"where": {"colour": "red"}}).status_code == 422
+
+
+@pytest.mark.parametrize("what", ["blocks", "sections", "chunks"])
+def test_what_was_read_of_a_file_comes_page_by_page(client: TestClient, kb_id: str, what: str) -> None:
+    path = f"/api/v1/files/{_upload(client, kb_id)['file_id']}/{what}"
+    whole = client.get(path).json()
+
+    pages = [client.get(path, params={"offset": i, "limit": 1}).json() for i in range(whole["total"] + 1)]
+
+    assert whole["total"] == len(whole["items"]) > 1
+    assert [page["total"] for page in pages] == [whole["total"]] * len(pages)
+    assert [item for page in pages for item in page["items"]] == whole["items"]
+    assert client.get(path, params={"limit": 501}).status_code == 422
+    assert client.get(path, params={"offset": 10**30}).status_code == 422
+    assert client.get(f"/api/v1/files/none/{what}").status_code == 404

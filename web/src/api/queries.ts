@@ -1,9 +1,10 @@
 /** What the page reads from the server, cached and kept fresh. */
 import { QueryClient, infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { ApiError, type FoundChunk, api, dataOf } from "./client";
+import { ApiError, type FoundChunk, type Section, api, dataOf } from "./client";
 
 export const FILES_PER_PAGE = 50;
 const PASSAGES_PER_LOAD = 200;
+const SECTIONS_PER_LOAD = 500;
 const CONVERSATIONS_PER_LOAD = 40;
 
 export type FileStatus = "processing" | "completed" | "failed";
@@ -84,11 +85,23 @@ export const passagesQuery = (fileId: string, version: number) =>
     staleTime: Number.POSITIVE_INFINITY,
   });
 
+/** All sections of a file: the tree is shown whole. */
 export const sectionsQuery = (fileId: string, version: number) =>
   queryOptions({
     queryKey: ["sections", fileId, version],
-    queryFn: ({ signal }) =>
-      dataOf(api.GET("/api/v1/files/{file_id}/sections", { params: { path: { file_id: fileId } }, signal })),
+    queryFn: async ({ signal }) => {
+      const sections: Section[] = [];
+      for (;;) {
+        const page = await dataOf(
+          api.GET("/api/v1/files/{file_id}/sections", {
+            params: { path: { file_id: fileId }, query: { offset: sections.length, limit: SECTIONS_PER_LOAD } },
+            signal,
+          }),
+        );
+        sections.push(...page.items);
+        if (page.items.length === 0 || sections.length >= page.total) return sections;
+      }
+    },
     staleTime: Number.POSITIVE_INFINITY,
   });
 

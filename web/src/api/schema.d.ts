@@ -562,7 +562,7 @@ export interface paths {
         };
         /**
          * Sections
-         * @description The heading tree in path order.
+         * @description The heading tree in path order, the root first.
          */
         get: operations["sections"];
         put?: never;
@@ -973,6 +973,13 @@ export interface components {
              * @example paragraph
              */
             type: string;
+        };
+        /** BlockPage */
+        BlockPage: {
+            /** Items */
+            items: components["schemas"]["Block"][];
+            /** Total */
+            total: number;
         };
         /** Body_attach */
         Body_attach: {
@@ -2643,6 +2650,13 @@ export interface components {
              */
             section_path: string;
         };
+        /** SectionPage */
+        SectionPage: {
+            /** Items */
+            items: components["schemas"]["Section"][];
+            /** Total */
+            total: number;
+        };
         /**
          * SectionReading
          * @description What of the section tree a summary question means, and what of it was read (spec 3.3).
@@ -3570,7 +3584,10 @@ export interface operations {
     };
     blocks: {
         parameters: {
-            query?: never;
+            query?: {
+                offset?: number;
+                limit?: number;
+            };
             header?: never;
             path: {
                 file_id: string;
@@ -3585,7 +3602,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Block"][];
+                    "application/json": components["schemas"]["BlockPage"];
                 };
             };
             /** @description What went wrong, as problem details. */
@@ -3881,7 +3898,10 @@ export interface operations {
     };
     sections: {
         parameters: {
-            query?: never;
+            query?: {
+                offset?: number;
+                limit?: number;
+            };
             header?: never;
             path: {
                 file_id: string;
@@ -3896,7 +3916,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Section"][];
+                    "application/json": components["schemas"]["SectionPage"];
                 };
             };
             /** @description What went wrong, as problem details. */

@@ -18,7 +18,7 @@ router = APIRouter(prefix="/conversations", tags=["conversations"])
 @router.get("")
 def list_conversations(
     clew: ClewDep,
-    offset: Annotated[int, Query(ge=0)] = 0,
+    offset: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> schemas.ConversationPage:
     """Conversations, the latest first."""

@@ -12,12 +12,13 @@ from clew.api import schemas
 from clew.api.deps import ClewDep
 from clew.api.events import file_stream
 from clew.api.originals import original_response
+from clew.app import Clew
 from clew.errors import InputError
 from clew.types import ChildChunk, File, FileStatus
 
 router = APIRouter(tags=["files"])
 
-Offset = Annotated[int, Query(ge=0)]
+Offset = Annotated[int, Query(ge=0, le=2**31 - 1)]
 Limit = Annotated[int, Query(ge=1, le=500)]
 
 
@@ -132,15 +133,19 @@ def original(file_id: str, request: Request, clew: ClewDep) -> Response:
 
 
 @router.get("/files/{file_id}/blocks")
-def blocks(file_id: str, clew: ClewDep) -> list[schemas.Block]:
+def blocks(file_id: str, clew: ClewDep, offset: Offset = 0, limit: Limit = 100) -> schemas.BlockPage:
     """What the parser made of the file, in reading order."""
-    return [schemas.Block.model_validate(block) for block in clew.blocks(file_id)]
+    found = clew.blocks(file_id, offset=offset, limit=limit)
+    items = [schemas.Block.model_validate(block) for block in found]
+    return schemas.BlockPage(items=items, total=_total(clew, file_id, "blocks"))
 
 
 @router.get("/files/{file_id}/sections")
-def sections(file_id: str, clew: ClewDep) -> list[schemas.Section]:
-    """The heading tree in path order."""
-    return [schemas.Section.model_validate(section) for section in clew.sections(file_id)]
+def sections(file_id: str, clew: ClewDep, offset: Offset = 0, limit: Limit = 100) -> schemas.SectionPage:
+    """The heading tree in path order, the root first."""
+    found = clew.sections(file_id, offset=offset, limit=limit)
+    items = [schemas.Section.model_validate(section) for section in found]
+    return schemas.SectionPage(items=items, total=_total(clew, file_id, "sections"))
 
 
 @router.patch("/files/{file_id}/chunks/{chunk_id}")
@@ -158,15 +163,20 @@ def reset_chunk(file_id: str, chunk_id: str, clew: ClewDep) -> schemas.File:
 @router.get("/files/{file_id}/chunks")
 def chunks(file_id: str, clew: ClewDep, offset: Offset = 0, limit: Limit = 100) -> schemas.PassagePage:
     """Parent chunks in reading order, each with the child chunks that are searched."""
-    parents = clew.file_parents(file_id)
+    parents = clew.file_parents(file_id, offset=offset, limit=limit)
     children: defaultdict[str, list[ChildChunk]] = defaultdict(list)
-    for child in clew.file_children(file_id):
+    for child in clew.file_children(file_id, parent_ids=[parent.chunk_id for parent in parents]):
         children[child.parent_id].append(child)
     items = [
         schemas.Passage(
             parent=schemas.ParentChunk.model_validate(parent),
             children=[schemas.ChildChunk.model_validate(child) for child in children[parent.chunk_id]],
         )
-        for parent in parents[offset : offset + limit]
+        for parent in parents
     ]
-    return schemas.PassagePage(items=items, total=len(parents))
+    return schemas.PassagePage(items=items, total=_total(clew, file_id, "parents"))
+
+
+def _total(clew: Clew, file_id: str, what: str) -> int:
+    """How many ``blocks``, ``sections`` or ``parents`` the published version has."""
+    return clew.file(file_id).counts.get(what, 0)

@@ -60,7 +60,7 @@ def route(request: schemas.RouteRequest, clew: ClewDep) -> schemas.RouteResponse
 @router.get("/decisions")
 def decisions(
     clew: ClewDep,
-    offset: Annotated[int, Query(ge=0)] = 0,
+    offset: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
 ) -> list[ComplexityDecision]:
     """The questions that were decided, the latest first, with all that was known of them."""

@@ -56,8 +56,11 @@ class SqlChunks:
             for name, found in rows.items():
                 insert_rows(connection, insert(_TABLES[name]), found)
 
-    def blocks(self, file_id: str, version: int | None = None) -> list[Block]:
-        return [_block(*row) for row in self._of_file(_BLOCK, file_id, version, order=blocks.c.ordinal)]
+    def blocks(
+        self, file_id: str, version: int | None = None, *, offset: int = 0, limit: int | None = None
+    ) -> list[Block]:
+        rows = self._of_file(_BLOCK, file_id, version, order=blocks.c.ordinal, offset=offset, limit=limit)
+        return [_block(*row) for row in rows]
 
     def parsed(self, file_id: str) -> ParsedFile | None:
         query = (
@@ -79,8 +82,17 @@ class SqlChunks:
             tuple(row["warnings"]),
         )
 
-    def sections(self, file_id: str, *, prefix: str = "", version: int | None = None) -> list[Section]:
-        rows = self._of_file(_SECTION, file_id, version, *_below(sections.c.path, prefix), order=sections.c.path)
+    def sections(
+        self,
+        file_id: str,
+        *,
+        prefix: str = "",
+        version: int | None = None,
+        offset: int = 0,
+        limit: int | None = None,
+    ) -> list[Section]:
+        below = _below(sections.c.path, prefix)
+        rows = self._of_file(_SECTION, file_id, version, *below, order=sections.c.path, offset=offset, limit=limit)
         return [_section(*row) for row in rows]
 
     def parents(self, chunk_ids: Iterable[str]) -> dict[str, ParentChunk]:
@@ -107,8 +119,11 @@ class SqlChunks:
         rows = self._of_file(_PARENT, file_id, version, *conditions, order=parents.c.ordinal)
         return [_parent(*row) for row in rows]
 
-    def file_children(self, file_id: str, *, version: int | None = None) -> list[ChildChunk]:
-        return [_child(*row) for row in self._of_file(_CHILD, file_id, version, order=children.c.ordinal)]
+    def file_children(
+        self, file_id: str, *, version: int | None = None, parent_ids: Iterable[str] | None = None
+    ) -> list[ChildChunk]:
+        of_parents = [] if parent_ids is None else [children.c.parent_id.in_(list(parent_ids))]
+        return [_child(*row) for row in self._of_file(_CHILD, file_id, version, *of_parents, order=children.c.ordinal)]
 
     def _of_file(
         self,
@@ -117,9 +132,12 @@ class SqlChunks:
         version: int | None,
         *conditions: ColumnElement[bool],
         order: ColumnElement[Any],
+        offset: int = 0,
+        limit: int | None = None,
     ) -> Sequence[Sequence[Any]]:
         table = columns[0].table
         query = select(*columns).where(table.c.file_id == file_id, *conditions).order_by(order)
+        query = query.offset(offset or None).limit(limit)
         query = _published(query, table) if version is None else query.where(table.c.version == version)
         with self._db.read() as connection:
             return connection.execute(query).all()
