@@ -130,7 +130,7 @@ class OcrSettings(_Section):
     dpi: int = Field(200, ge=72, le=600)
     """Pixels an inch at which a page is drawn to be read."""
     max_pages: int = Field(500, ge=1)
-    """Pages of one file that are recognised; of a longer scan the rest is named in a warning."""
+    """Pages of one file, or pictures inside of it, that are recognised; a warning names the rest."""
     page_timeout: float = Field(120.0, gt=0)
     """Seconds that one page may take once ``parse_timeout`` is used up."""
 

@@ -43,7 +43,7 @@ export const helpZh: Readonly<Record<string, string>> = {
   "indexing.parse_memory_bytes": "解析一个文件可用的内存。",
   "indexing.ocr.enabled": "识别仅为图像的页面上的文字。",
   "indexing.ocr.dpi": "识别时页面绘制的分辨率（每英寸像素）。",
-  "indexing.ocr.max_pages": "一个文件最多识别的页数；更长的扫描件其余部分会在警告中列出。",
+  "indexing.ocr.max_pages": "一个文件最多识别的页数（或其中图片的数量）；其余部分会在警告中列出。",
   "indexing.ocr.page_timeout": "parse_timeout 用完之后，每页还可用的秒数。",
   "representations.bm25": "按词语查找段落。",
   "representations.l2": "按段落文本的向量查找。",

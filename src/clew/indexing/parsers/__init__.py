@@ -41,6 +41,8 @@ _PARSERS = {
 }
 _WITH_CONTEXT = {MediaType.PDF, MediaType.IMAGE, MediaType.EML, MediaType.MSG}
 """Their parsers take a :class:`ParseContext` too."""
+_TEXT_IS_PICTURES = {MediaType.PDF, MediaType.IMAGE}
+"""They recognise text by pages; the pictures inside of all other files are recognised one by one."""
 
 
 def parse(
@@ -67,7 +69,9 @@ def parse(
     kind = media_type or detect(data, name)
     try:
         parsed = build_sections(parser_for(kind, name, context)(data, name))
-        if context.depth:
+        if kind not in _TEXT_IS_PICTURES and context.options.ocr and parsed.pictures:
+            parsed = import_module("clew.indexing.parsers.picture_texts").with_picture_texts(parsed, name, context)
+        if context.depth and context.options.pictures:
             return parsed
         pictures = import_module("clew.indexing.parsers.pictures") if context.options.pictures else None
         return replace(parsed, pictures=pictures.reduced(parsed.pictures) if pictures else {})

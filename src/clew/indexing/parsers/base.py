@@ -26,6 +26,7 @@ __all__ = [
     "detect_language",
     "file_stem",
     "flowing",
+    "image_type",
     "is_wide",
     "join_lines",
     "make_table",
@@ -312,7 +313,7 @@ class BlockBuilder:
         if type is BlockType.PARAGRAPH and _ONLY_RULES.fullmatch(text):
             return
         identity = content_hash(type, text, table, payload)
-        if payload is not None and (kind := _image_type(payload)):
+        if payload is not None and (kind := image_type(payload)):
             self._pictures.setdefault(identity, Picture(payload, kind))
         self._blocks.append(
             Block(
@@ -365,7 +366,7 @@ class BlockBuilder:
         )
 
 
-def _image_type(payload: bytes) -> str:
+def image_type(payload: bytes) -> str:
     """The media type of an image's bytes; empty for anything else (an address, a chart's text)."""
     for signature, kind in _IMAGE_SIGNATURES.items():
         if payload.startswith(signature):

@@ -52,11 +52,15 @@ def _read(message: Message, name: str) -> MailMessage:
         attached = part.get_content_disposition() == "attachment"
         kind = part.get_content_type()
         file_name = _file_name(part)
-        if kind == "message/rfc822" or attached or (file_name and kind not in ("text/plain", "text/html")):
+        shown_by = "" if attached else one_line(_header(part, "Content-ID")).strip("<>")
+        if (
+            kind == "message/rfc822"
+            or attached
+            or ((file_name or shown_by) and kind not in ("text/plain", "text/html"))
+        ):
             data = _bytes(part)
             if data:
-                inline = not attached and part.get("Content-ID") is not None
-                attachments.append(Attachment(file_name or _invented_name(part, number), data, inline))
+                attachments.append(Attachment(file_name or _invented_name(part, number), data, shown_by))
         elif kind in ("text/plain", "text/html"):
             (pages if kind == "text/html" else texts).append(_text(part, name))
     headers = [(label, _header(message, label)) for label in _SHOWN]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
+from functools import partial
 from urllib.parse import unquote
 
 from lxml import etree
@@ -12,6 +13,7 @@ from clew.errors import DamagedFileError, EncryptedFileError
 from clew.indexing.parsers.base import BlockBuilder, one_line
 from clew.indexing.parsers.encodings import decode_text
 from clew.indexing.parsers.html import add_html
+from clew.indexing.parsers.html_dom import payload_of
 from clew.indexing.parsers.office import Package, attribute, child, children, descendants, local_name
 from clew.types import BlockType, ParsedFile
 
@@ -39,7 +41,7 @@ def parse(data: bytes, name: str) -> ParsedFile:
             continue
         chapter = BlockBuilder()
         page = package.read(part)
-        add_html(decode_text(page, name, "utf-8").text, chapter)
+        add_html(decode_text(page, name, "utf-8").text, chapter, payload=partial(_picture, package, part))
         title = titles.get(part)
         if title and not any(block.type is BlockType.HEADING for block in chapter.blocks[:5]):
             builder.heading(title[0], title[1])
@@ -111,6 +113,12 @@ def _note(found: dict[str, tuple[str, int]], part: str, href: str | None, text: 
     title = one_line(text)
     if href and title:
         found.setdefault(_resolved(part, href.partition("#")[0]), (title, level))
+
+
+def _picture(package: Package, part: str, source: str) -> bytes:
+    """The bytes of a picture that a chapter shows."""
+    target = _resolved(part, source)
+    return package.read(target) if target in package else payload_of(source)
 
 
 def _metadata(root: etree._Element, name: str) -> str:

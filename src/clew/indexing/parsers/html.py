@@ -7,7 +7,7 @@ blocks of them and finds the headings of pages that mark none (SEC filings style
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from lxml import etree
 
@@ -64,11 +64,19 @@ def parse(data: bytes, name: str) -> ParsedFile:
     return builder.finish(name, MEDIA_TYPE, title=_title(root), warnings=filter(None, [decoded.warning]))
 
 
-def add_html(text: str, builder: BlockBuilder, page: int | None = None, *, find_headings: bool = True) -> None:
-    """The blocks of a piece of HTML; ``find_headings`` as in :func:`~clew.indexing.parsers.items.add_items`."""
+def add_html(
+    text: str,
+    builder: BlockBuilder,
+    page: int | None = None,
+    *,
+    find_headings: bool = True,
+    payload: Callable[[str], bytes] = payload_of,
+) -> None:
+    """The blocks of a piece of HTML; ``find_headings`` as in :func:`~clew.indexing.parsers.items.add_items`,
+    ``payload`` gives the bytes of an image from its address."""
     root = _tree(text)
     if root is not None:
-        add_items(_Walker().items(root), builder, page, find_headings=find_headings)
+        add_items(_Walker(payload).items(root), builder, page, find_headings=find_headings)
 
 
 def _tree(text: str) -> etree._Element | None:
@@ -135,7 +143,8 @@ def _content(root: etree._Element) -> etree._Element:
 class _Walker:
     """One pass over the tree; what is open (styles, lists, the current line) is kept in stacks."""
 
-    def __init__(self) -> None:
+    def __init__(self, payload: Callable[[str], bytes] = payload_of) -> None:
+        self._payload = payload
         self._items: list[Item] = []
         self._line: list[tuple[str, Style]] = []
         self._styles = [Style()]
@@ -243,7 +252,7 @@ class _Walker:
         small = max(number_of(element.get("width"), 100), number_of(element.get("height"), 100)) <= 32
         if source and (alt or not small):
             self._flush()
-            self._items.append(Item(Kind.IMAGE, alt, payload=payload_of(source)))
+            self._items.append(Item(Kind.IMAGE, alt, payload=self._payload(source)))
 
     def _table(self, element: etree._Element) -> bool:
         """Reads a table of data; true where it only lays out its content, which then is walked like any other."""

@@ -60,6 +60,11 @@ def parse(data: bytes, name: str, context: ParseContext = DEFAULT_CONTEXT) -> Pa
     return _with_picture(parsed, Picture(data, media_type), whole) if context.options.pictures else parsed
 
 
+def content_of(image: Image.Image, name: str, context: ParseContext) -> PageContent:
+    """The words of an opened picture's first frame. Raises FileFailedError where it is too large."""
+    return next(_page(picture, 1, context) for picture in _frames(image, name, 1))
+
+
 def _with_picture(parsed: ParsedFile, picture: Picture, box: BBox) -> ParsedFile:
     """The recognised text and, after it, the picture itself."""
     identity = content_hash(BlockType.IMAGE, "", None, picture.data)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 
 from clew.errors import EmptyFileError, FileFailedError
-from clew.indexing.parsers.base import BlockBuilder, one_line
+from clew.indexing.parsers.base import BlockBuilder, image_type, one_line
 from clew.indexing.parsers.context import ParseContext
 from clew.indexing.parsers.html import add_html
+from clew.indexing.parsers.html_dom import payload_of
 from clew.indexing.parsers.text import add_text
 from clew.types import ParsedFile
 
@@ -22,11 +24,12 @@ _WORTH_READING = 12
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file inside a message. ``inline``: shown in the body (a logo), not attached on purpose."""
+    """A file inside a message. ``content_id``: what the body shows it by (a logo, a screenshot), where it was not
+    attached on purpose."""
 
     name: str
     data: bytes
-    inline: bool = False
+    content_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +66,17 @@ def _add_body(message: MailMessage, builder: BlockBuilder) -> None:
     before = len(builder)
     if message.html.strip():
         # Bold lines in mail are names and buttons.
-        add_html(message.html, builder, find_headings=False)
+        add_html(message.html, builder, find_headings=False, payload=partial(_picture, message))
     read = sum(len(block.text) for block in builder.blocks[before:])
     if read < min(_WORTH_READING, len(message.text.strip())):
         add_text(message.text, builder)
+
+
+def _picture(message: MailMessage, source: str) -> bytes:
+    """The bytes of a picture that the body shows."""
+    shown = source.removeprefix("cid:")
+    found = (attachment.data for attachment in message.attachments if attachment.content_id == shown)
+    return next(found, b"") or payload_of(source)
 
 
 def _within_limits(attachments: Sequence[Attachment], warnings: list[str]) -> Iterator[Attachment]:
@@ -84,14 +94,14 @@ def _attach(attachment: Attachment, builder: BlockBuilder, context: ParseContext
     """Adds an attachment as a section; returns what could not be read of it."""
     if context.depth >= _MAX_DEPTH:
         return [f"{attachment.name}: attached inside of {_MAX_DEPTH} other messages, and not read."]
+    if attachment.content_id and image_type(attachment.data):
+        return []  # the body shows it
     # The parsers' package imports this module.
     parsers = import_module("clew.indexing.parsers")
     try:
         parsed: ParsedFile = parsers.parse(attachment.data, attachment.name, context=context.inside())
     except FileFailedError as error:
-        return [] if attachment.inline else [f"Attachment {error}"]
-    if attachment.inline and parsed.media_type.startswith("image/"):
-        return []
+        return [] if attachment.content_id else [f"Attachment {error}"]
     builder.heading(attachment.name, 1)
     builder.attached(parsed.blocks, parsed.pictures, below=1)
     return [f"Attachment {attachment.name}: {warning}" for warning in parsed.warnings]

@@ -78,7 +78,9 @@ class _Storage:
             title = inside._text(_LONG_NAME) or inside._text(_SHORT_NAME) or inside._text("3001")
             data = inside._stream(_DATA + _BINARY)
             if data:
-                yield Attachment(title or f"attachment {number}", data, inline=bool(inside._text(_CONTENT_ID)))
+                yield Attachment(
+                    title or f"attachment {number}", data, content_id=inside._text(_CONTENT_ID).strip("<>")
+                )
             elif self._container.exists([*inside._path, f"__substg1.0_{_DATA}{_OBJECT}"]):
                 yield from self._attached_message(inside, title or f"message {number}")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from clew.indexing.parsers.base import BlockBuilder, is_wide, join_lines
 from clew.indexing.parsers.pdf_aligned import AlignedTable
-from clew.indexing.parsers.pdf_contents import bare, contents_page
+from clew.indexing.parsers.pdf_contents import bare, contents_page, label_of, parted_title
 from clew.indexing.parsers.pdf_elements import Contents, Page, Picture, TextRun, arrange, pictures_of
 from clew.indexing.parsers.pdf_headings import Heading, OutlineEntry, body_size, find_headings, heading_levels
 from clew.indexing.parsers.pdf_lined import lined_tables
@@ -67,6 +67,7 @@ def _pages(contents: list[PageContent]) -> list[Page]:
         page.contents = contents_page(page.rows, page.content.links, number, len(pages) + offset, goes)
         goes = page.contents is not None
     _keep_titles(pages, removed)
+    _part_run_in_titles(pages)
     for page, pictures in zip(pages, pictures_of(contents), strict=True):
         page.elements = arrange(page, pictures)
     return pages
@@ -81,6 +82,18 @@ def _keep_titles(pages: Sequence[Page], removed: Sequence[Sequence[Row]]) -> Non
                 if (key := bare(row.text)) in wanted:
                     wanted.discard(key)
                     page.rows = sorted([*page.rows, row], key=lambda r: r.y1)
+
+
+def _part_run_in_titles(pages: Sequence[Page]) -> None:
+    """Makes a row of its own of a numbered contents entry that a paragraph opens with ("15(a)(3) Exhibits. They …")."""
+    by_number = {page.content.number: page for page in pages}
+    for entry in (entry for page in pages if page.contents for entry in page.contents.entries):
+        spot = entry.target or (entry.printed or 0) - pages[0].offset
+        for page in (by_number[n] for n in (spot, spot + 1, spot - 1) if n in by_number and label_of(entry.title)):
+            if page.contents is None and any(parted := [parted_title(row, entry.title) for row in page.rows]):
+                pairs = zip(page.rows, parted, strict=True)
+                page.rows = [part for row, parts in pairs for part in parts or (row,)]
+                break
 
 
 @dataclass(slots=True)

@@ -66,6 +66,18 @@ def bare(text: str) -> str:
     return plain(text[match.end() :]) if match else plain(text)
 
 
+def parted_title(row: Row, title: str) -> tuple[Row, Row] | None:
+    """A row that opens with a title, a full stop and the first words of a sentence, as two; ``None`` for any other."""
+    wanted, opening = plain(title), ""
+    for index, word in enumerate(row.words[:-1], start=1):
+        opening += word.text
+        if not wanted.startswith(plain(opening)):
+            return None
+        if plain(opening) == wanted:
+            return (Row(row.words[:index]), Row(row.words[index:])) if word.text.endswith(".") else None
+    return None
+
+
 def _entry(row: Row, links: Sequence[tuple[BBox, int]], page: int) -> ContentsEntry | None:
     text = row.text.strip()
     match = _PAGE_AT_END.match(text)

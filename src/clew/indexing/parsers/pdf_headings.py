@@ -21,6 +21,8 @@ _CAPTION = re.compile(
     re.I,
 )
 _NOTE = re.compile(r"note\s+\d{1,2}[a-z]?\b", re.I)
+_IN_BRACKETS = re.compile(r"\(.*\)|（.*）")
+"""A row with a remark below a heading: a unit, "(Unaudited)"."""
 _RUN_IN = re.compile(r"[a-z0-9][^\s]*\.$")
 Position = tuple[int, int]
 """Page number and index of a row on it."""
@@ -246,6 +248,7 @@ def _same_heading(rows: Sequence[Row], index: int) -> bool:
         and row.italic == below.italic
         and below.y0 - row.y1 < 0.5 * row.size
         and numbering_level(below.text) is None
+        and not _IN_BRACKETS.fullmatch(below.text)
         and right - row.x1 < need * row.size
     )
 

@@ -1,4 +1,5 @@
-"""XLSX and CSV: a sheet becomes a section, each region of rows without a blank row between them a table."""
+"""XLSX and CSV: a sheet becomes a section, each region of rows without a blank row between them a table; pictures,
+charts and text boxes follow."""
 
 from __future__ import annotations
 
@@ -15,7 +16,17 @@ from clew.errors import EmptyFileError
 from clew.indexing.parsers.base import BlockBuilder, clean_text, file_stem, one_line
 from clew.indexing.parsers.encodings import decode_text
 from clew.indexing.parsers.grids import MAX_COLUMNS, Cell, table_from_cells
-from clew.indexing.parsers.office import RELATION_ID, Package, attribute, child, children, descendants, local_name
+from clew.indexing.parsers.office import (
+    RELATION_EMBED,
+    RELATION_ID,
+    Package,
+    attribute,
+    chart_text,
+    child,
+    children,
+    descendants,
+    local_name,
+)
 from clew.types import ParsedFile
 
 CSV_TYPE = "text/csv"
@@ -86,19 +97,49 @@ def parse_xlsx(data: bytes, name: str) -> ParsedFile:
     builder = BlockBuilder()
     for sheet in children(child(workbook, "sheets")):
         part = targets.get(sheet.get(RELATION_ID) or "", "")
-        if part not in package or "worksheet" not in part or attribute(sheet, "state") in ("hidden", "veryHidden"):
+        if part not in package or "sheet" not in part or attribute(sheet, "state") in ("hidden", "veryHidden"):
             continue
-        add_sheet(attribute(sheet, "name") or "Sheet", book.rows(package.xml(part)), builder)
+        root = package.xml(part)
+        drawn = BlockBuilder()
+        for drawing in descendants(root, "drawing"):
+            _add_drawing(package, package.relations(part).get(drawing.get(RELATION_ID) or "", ""), drawn)
+        add_sheet(attribute(sheet, "name") or "Sheet", book.rows(root), builder, drawn)
     return builder.finish(name, XLSX_TYPE, title=file_stem(name))
 
 
-def add_sheet(name: str, rows: Sequence[Sequence[Cell]], builder: BlockBuilder) -> None:
-    """A sheet as a section; nothing where it is empty."""
+def add_sheet(
+    name: str, rows: Sequence[Sequence[Cell]], builder: BlockBuilder, drawn: BlockBuilder | None = None
+) -> None:
+    """A sheet as a section: its tables, then what is drawn over them; nothing where it is empty."""
     inner = BlockBuilder()
     _add_tables(rows, inner)
+    if drawn is not None:
+        inner.attached(drawn.blocks, drawn.pictures, below=0)
     if len(inner):
         builder.heading(name, 1)
-        builder.attached(inner.blocks, {}, below=1)
+        builder.attached(inner.blocks, inner.pictures, below=1)
+
+
+def _add_drawing(package: Package, part: str, builder: BlockBuilder) -> None:
+    """Pictures, charts and text boxes of a sheet, in the order in which they were drawn."""
+    if part not in package:
+        return
+    targets = package.relations(part)
+    for shape in descendants(package.xml(part), "pic", "chart", "txBody"):
+        if local_name(shape) == "txBody":
+            lines = ("".join(str(t.text or "") for t in descendants(line, "t")) for line in descendants(shape, "p"))
+            builder.paragraph("\n".join(lines))
+            continue
+        blip = next(descendants(shape, "blip"), None)
+        target = targets.get(shape.get(RELATION_ID) or (blip.get(RELATION_EMBED) if blip is not None else None) or "")
+        if target is None or target not in package:
+            continue
+        if local_name(shape) == "chart":
+            text = chart_text(package, target)
+            builder.chart(text, text.encode())
+        else:
+            alt = attribute(next(descendants(shape, "cNvPr"), None), "descr") or ""
+            builder.image(one_line(alt), package.read(target))
 
 
 @dataclass
