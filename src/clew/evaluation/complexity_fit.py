@@ -19,7 +19,7 @@ SIGNAL_NAMES = tuple(SIGNALS)
 _PRIOR = np.array([5.0 * signal.share for signal in SIGNALS.values()])
 # Length alone proves nothing; every other signal keeps a little weight, so that "no signal at all" stays recognisable.
 _FLOOR = np.array([0.0 if signal.feature == "length" else 0.1 for signal in SIGNALS.values()])
-PRIOR_STRENGTH = {"zh": 1e-3, "en": 1e-2}
+PRIOR_STRENGTH = {"zh": 1e-4, "en": 1.5e-2}
 """How strongly weights are drawn to the prior: English sources of one label each need more of it."""
 _SOURCE_WEIGHTS = {"CKBQA-2018": 0.4, "RGB": 0.7, "Docugami-10Q": 0.5, "MultiHop-RAG": 0.3, "StrategyQA": 0.6}
 """Noisy or one-sided sources count less; every other source counts 1, however many questions it has."""
@@ -30,7 +30,7 @@ FALSE_SHARE = {"zh": 0.01, "en": 0.01}
 """Share of single questions (mean over sources) that may end up surely multi."""
 LIKELY_FALSE_SHARE = 0.05
 """Share of single questions (mean over sources) whose score may reach ``middle``, where the fallback says multi."""
-LOW_LIMIT = {"zh": 0.6, "en": 1.5}
+LOW_LIMIT = {"zh": 0.5, "en": 1.2}
 """Upper limit of ``low``: in Chinese one good signal makes a question unsure."""
 
 

@@ -2,7 +2,7 @@
 
 The service answers ``POST <classifier_url>/predict``::
 
-    {"questions": [{"question": "…", "features": [0.6, 0.0, 0.4, 0.5, 0.25], "features_version": "1"}]}
+    {"questions": [{"question": "…", "features": [0.6, 0.0, 0.4, 0.5, 0.25], "features_version": "2"}]}
 
 with one prediction per question, in order::
 

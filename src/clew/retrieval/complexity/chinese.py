@@ -32,13 +32,13 @@ _COMPARISON = re.compile(
     r"|(?i:\bvs\b|versus)"
 )
 _DEGREE = re.compile(
-    r"更(?!新|换|名|改|多关|进|正|衣)|比[^较例赛分如方利价重]{1,14}(?:高|低|大|小|多|少|早|晚|长|短|好|快|慢"
+    r"更(?!新|换|名|改|多关|进|正|衣)|(?<![同环])比[^较例赛分如方利价重]{1,14}(?:高|低|大|小|多|少|早|晚|长|短|好|快|慢"
     r"|强|弱|重|轻|贵)"
     r"|高于|低于|多于|少于|早于|晚于|大于|小于|超过|最(?:早|晚|高|低|大|小|多|少)的是(?:哪|谁)"
 )
 _SAME = re.compile(r"同一|相同|同样|一样|都是|共同|同时|各自|分别|双方|两者|两[家个位部人国]|[三四]者|之间|合[作唱]|均")
 _TREND = re.compile(
-    r"变化|趋势|走势|增减|变动|演变|历年|逐年|各年|每年|连续[两三四五多\d]|近[两三四五几\d]+年|同比|环比|波动"
+    r"变化|趋势|走势|增减|变动|演变|历年|逐年|各年|每年|连续[两三四五多\d]|近[两三四五几\d]+年|波动"
     r"|从.{1,12}到.{1,12}年"
 )
 _CHOICE = re.compile(r"还是|或者?|哪(?:一)?(?:个|家|位|部|款|种|者|方|支|座|只)(?:.{0,12})(?:更|最先|较|先|早|晚)")
@@ -69,7 +69,8 @@ _ROLES_TEXT = """
     领袖 国家领袖 领导人 主席 书记
     会长 队长 教练 主教练 经纪人 代言人 搭档 朋友 好友 情人 恋人 未婚夫 未婚妻 敌人 对手 宿敌 偶像 男主角
     女主角 男主 女主
-    代表人物 原唱 歌曲原唱 演唱者 专辑歌手 作曲家 谱曲者 译者 设计师 设计者 发明人 发明者 发明家 女配角 男配角 创造者
+    指挥官 司令 代表人物 原唱 歌曲原唱 演唱者
+    专辑歌手 作曲家 谱曲者 译者 设计师 设计者 发明人 发明者 发明家 女配角 男配角 创造者
     发现者 发现人 提出者 建造者 拥有者 持有者 所有者 使用者 开发商 开发者 发行商 制造商 生产商 出品公司
     发行公司 所属公司 母公司
     控股股东 大股东 出版社 制片人 制作人 主持人 母校 毕业院校 首都 省会 国歌 国花 国树 市花 市树 继任者 接班人 上司
@@ -86,13 +87,21 @@ _THINGS_TEXT = """
     前任 原型 前身 来源 著名景点 景点 知名校友 校友 火车站 机场 特产 民族 类型 性质 分类 类别 种类 所属系列
     上一届 下一届
     """
+_TIES = ("所属", "所在", "隶属", "出品")
+"""What stands before any word that then names another thing (所属线路, 所在城市)."""
 _ROLE_SET = frozenset(_ROLES_TEXT.split())
 _ROLES = tuple(_ROLE_SET)
 _RELATION_SET = frozenset((_ROLES_TEXT + _THINGS_TEXT).split())
 _RELATIONS = tuple(_RELATION_SET)
 _AND = frozenset(("和", "与", "及", "以及", "跟", "同", "、", "或", "还是"))
 _NEVER_JOINED = frozenset(("x", "r", "p", "d", "ul", "y"))
-_EACH = re.compile(r"分别|各自|各是|各有|两者|哪个|谁")
+_EACH = re.compile(
+    r"分别|各自|各是|各有|两者|(?<!^)(?:哪一?[个家边者方]|谁).{0,6}(?:更|较|最|高|低|大|小|多|少|早|晚|长|短|快|慢|强|弱|先)"
+)
+_COMPLETED = re.compile(
+    r"(?:和|与|及|跟|同|、|或)(?:其他|另外)?(?:一[个位])?(?:谁|什么|甚么|啥|哪|何[时地人处种])|还有(?:谁|什么|哪|一)"
+)
+"""What is asked for is one of the things joined (波斯、印度以及哪里): a list is completed, in one place."""
 _ATTRIBUTES = re.compile(
     r"(?:面积|长度|宽度|高度|身高|体重|重量|地址|位置|时间|日期|地点|年份|人口|号码|编号|代码|坐标|价格|数量"
     r"|名称|名字|网址|网站|温度"
@@ -145,7 +154,7 @@ def chinese_signals(question: str, tags: Sequence[Tag], entities: Sequence[Entit
 
 def _units(tags: Sequence[Tag], entities: Sequence[Entity], start: int, end: int) -> list[_Unit]:
     units: list[_Unit] = []
-    spans = iter(entities)
+    spans = iter([entity for entity in entities if entity.text not in _RELATION_SET])  # 出品公司 names nothing
     entity = next(spans, None)
     offset = 0
     for token, part_of_speech in tags:
@@ -155,7 +164,9 @@ def _units(tags: Sequence[Tag], entities: Sequence[Entity], start: int, end: int
         while entity is not None and entity.end <= token_start:
             entity = next(spans, None)
         if entity is not None and entity.start < offset and token_start < entity.end:
-            if not units or units[-1].tag != "ent" or token_start <= entity.start:
+            if entity.kind == "person" and token in _ROLE_SET and token_start > entity.start:
+                units.append(_Unit(token, "n"))  # 吴君如老公 is taken for one name
+            elif not units or units[-1].tag != "ent" or token_start <= entity.start:
                 units.append(_Unit(ENTITY, "ent"))
         elif token not in '《》“”"「」『』':
             units.append(_Unit(token, part_of_speech))
@@ -166,29 +177,34 @@ def _comparison_signals(masked: str, units: Sequence[_Unit]) -> dict[str, float]
     marker = bool(_COMPARISON.search(masked))
     degree = bool(_DEGREE.search(masked))
     named, plain = _coordination(masked, units)
+    pair = bool(named or plain) and bool(marker or degree or _EACH.search(masked))
+    # A pair is seen once. 人口的出生率和死亡率 asks for two things, 贸易量和价格的走势 for one.
+    last_link = max((index for index, unit in enumerate(units) if unit.text == "的"), default=0)
+    asked = (named or plain > last_link) and _is_short_noun_phrase(units)
     return {
         "compare_marker": float(marker),
         "compare_degree": float(degree),
-        "compare_pair": float((named or plain) and bool(marker or degree or _EACH.search(masked))),
+        "compare_pair": float(pair),
         "compare_choice": float(bool(_CHOICE.search(masked))),
         "same": float(bool(_SAME.search(masked))),
         "trend": float(bool(_TREND.search(masked))),
-        "asks_pair": float((named or plain) and _is_short_noun_phrase(units)),
         "coordination": float(named),
-        "plain_coordination": float(plain),
+        "asks_pair": float(asked and not pair),
     }
 
 
-def _coordination(masked: str, units: Sequence[_Unit]) -> tuple[bool, bool]:
-    """Whether names, times or relations are joined (美国和中国, 2021年和2022年), and whether other words are."""
-    named, plain = "男女" in masked, False
-    for left, middle, right in zip(units, units[1:], units[2:], strict=False):
+def _coordination(masked: str, units: Sequence[_Unit]) -> tuple[bool, int]:
+    """Whether names, times or relations are joined (美国和中国, 2021年和2022年), and where other words (0: nowhere)."""
+    named, plain = "男女" in masked, 0
+    if _COMPLETED.search(masked):
+        return named, plain
+    for place, (left, middle, right) in enumerate(zip(units, units[1:], units[2:], strict=False), 1):
         if middle.text not in _AND or left.tag in _NEVER_JOINED or right.tag in _NEVER_JOINED:
             continue
         if _names_something(left) and _names_something(right):
             named = True
         else:
-            plain = True
+            plain = place
     return named, plain
 
 
@@ -252,7 +268,11 @@ def _bridge_signals(masked: str, units: Sequence[_Unit]) -> dict[str, float]:
 
 
 def _ends_in_relation(units: Sequence[_Unit]) -> bool:
-    return "".join(unit.text for unit in units).endswith(_RELATIONS)
+    return _is_relation("".join(unit.text for unit in units))
+
+
+def _is_relation(phrase: str) -> bool:
+    return phrase.endswith(_RELATIONS) or (phrase.startswith(_TIES) and len(phrase) > 2)
 
 
 def _links_nouns(units: Sequence[_Unit], index: int) -> bool:
@@ -306,7 +326,7 @@ def _described_at(units: Sequence[_Unit], start: int) -> tuple[float, float]:
     phrase = "".join(unit.text for unit in units[start:end])
     if _ATTRIBUTES.search(phrase):
         return 0.0, 0.0
-    strength = 1.0 if phrase.endswith(_RELATIONS) else 0.5
+    strength = 1.0 if _is_relation(phrase) else 0.5
     rest = [unit for unit in units[end:] if unit.tag not in {"d", "ul", "x", "y"}]
     if not rest:
         asked_before = any(unit.tag == "v" and unit.text not in _COPULAS for unit in units[: start - 1])
@@ -318,7 +338,7 @@ def _described_at(units: Sequence[_Unit], start: int) -> tuple[float, float]:
     said_after = wh is not None and any(
         unit.tag.startswith(("v", "n")) and unit.text != "时候" for unit in rest[wh + 1 :]
     )
-    if rest[0].text in {"在", "位于"} or rest[0].tag == "r":
+    if rest[0].text in {"在", "位于"} or rest[0].tag == "r" or _WH.match(rest[0].text):
         return (strength, 0.0) if said_after else (0.0, 0.0)
     return (strength, 0.0) if rest[0].tag in {"v", "p"} else (0.0, 0.0)
 

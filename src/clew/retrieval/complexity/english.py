@@ -16,7 +16,7 @@ _ROLES_TEXT = """
     father mother parent parents son daughter child children wife husband spouse brother sister sibling siblings uncle
     aunt cousin grandfather grandmother nephew niece stepfather stepmother father-in-law mother-in-law partner widow
     director producer writer author composer performer painter sculptor singer artist musician actor actress
-    screenwriter
+    screenwriter illustrator host presenter builder teacher main_character protagonist
     creator designer architect inventor developer manufacturer publisher editor founder co-founder owner operator
     frontman drummer guitarist vocalist keyboardist lyricist songwriter cast_member discoverer predecessor successor
     namesake chairman ceo governor mayor chancellor commander coach manager captain employer victor narrator
@@ -44,31 +44,38 @@ _ROLE = _alternatives(_ROLES_TEXT)
 _RELATION = _alternatives(_ROLES_TEXT + _THINGS_TEXT)
 _PREDICATE_OPENING = re.compile(
     r"^(?:(?:(?:and |so )?(?:(?:who|what|which|whose)(?:'s| is| are| was| were| became)|name|tell me|give me)"
-    r"(?: also| currently| now)?|(?=(?:the |a )?\w+ (?:of|who|that)\b))(?: (?:the|a|an))?(?: names? of(?: the"
-    r"| a)?)?)(?: (?:[\w\-]+ ){0,2}?)?"
+    r"(?: also| currently| now)?|(?=(?:the |a )?\w+ (?:of|who|that)\b))(?: (?:the|a|an))?"
+    r"(?: (?:(?:first|last|full|real|middle) )?names? of(?: the| a)?)?)(?: (?:[\w\-]+ ){0,2}?)?"
 )
 _DESCRIPTION = re.compile(
-    rf"\b{_ROLE}(?: name)? (?:of|for|in)\b|\b{_RELATION}(?: name)? (?:that|who|where|which|whose|whom)\b"
+    rf"\b{_ROLE}(?: name)? (?:of|for|in)\b"
+    rf"|(?<!{ENTITY} )\b{_RELATION}(?: name)? (?:that|who|where|which|whose|whom)\b"
     rf"|\b{_RELATION} (?:in|to|from|for|of|with|by|on) (?:which|whom)\b"
     rf"|(?:'s|s') (?:[\w\-]+ ){{0,2}}?{_RELATION}\b|{ENTITY} {_ROLE}\b(?! {ENTITY})"
 )
 _OF_CHAIN = re.compile(
     rf"\b{_ROLE}(?:'s|s') \w|"
     rf"\bof (?:the|a|an) (?:[\w\-]+ ){{0,3}}?{_RELATION}\b|(?:'s|s') (?:[\w\-]+ ){{0,2}}?{_RELATION}(?:'s|s')\b|"
-    rf"\bof (?:the |a )?{ENTITY}(?:'s|s') (?:\w+ ){{0,2}}?{_RELATION}\b"
+    rf"(?<!aspect )(?<!part )(?<!kind )(?<!side )(?<!type )\bof (?:the |a )?{ENTITY}(?:'s|s')"
+    rf" (?:\w+ ){{0,2}}?{_RELATION}\b"
 )
 _RELATIVE = re.compile(
     r"(?<!^)\b(?:who|that|which|whose|whom|where)(?= (?:was|is|were|are|has|had|did|does|do|can|could|the|a"
     r"|an|also|he|she|it|they|ǝ|\w+ed|\w+s|won|wrote|sang)\b)"
     r"|\b(?:in|to|from|for|of|by|with|at|on) (?:which|whom|whose)\b"
+    # a clause without its pronoun: the party ǝ joined, the country ǝ is located in
+    r"|\b(?:the|a|an) (?:[\w\-]+ ){1,3}?ǝ "
+    r"(?:\w+ed|is|was|are|were|has|had|won|wrote|sang|held|made|led|founded|died|lives?)\b"
 )
 _PARTICIPLE = re.compile(
     r"\b(?!(?:report|mention|disclos|identifi|outlin|stat|announc|provid|highlight|describ)\w*ed)(?:\w+ed"
     r"|written|won|sung|held|set|made|built|known|shown|born|led|run) by\b"
     r"|\b(?:located|based|born|situated|held|released|published|founded|known|featured|filmed|named"
     r"|headquartered|considered"
-    r"|formed|established|introduced|used|used|played|nominated|produced) (?:in|for|as|at|on|after|to|from|with)\b"
-    r"|\b(?:starring|featuring|containing|including|bordering|encompassing|housing|owning|representing|playing)\b"
+    r"|formed|established|introduced|used|associated|affiliated|played|nominated|produced)"
+    r" (?:in|for|as|at|on|after|to|from|with)\b"
+    r"|\b(?:starring|featuring|containing|including|bordering|encompassing|housing|owning|representing|playing|using"
+    r"|surrounding|serving)\b"
 )
 _POSSESSIVE = re.compile(r"(?:'s|s') ")
 _LATE_WH = re.compile(
@@ -102,8 +109,10 @@ _TREND = re.compile(
     r"(?:\w+ )?(?:quarters|years|periods|filings|reports|10-qs|disclosures)\b"
     r"|\bquarters\b|\b10-qs\b|\bquarterly (?:reports|filings)\b|\b(?:quarter|year)[- ](?:over|to|by"
     r"|on)[- ](?:quarter|year)\b"
-    r"|\bevol(?:ve|ved|ves|ving|ution)\b|\btrends?\b|\bfluctuat\w+|\breporting (?:timeframe|period)s?\b"
-    r"|\beach (?:quarter|year|reporting|period)\b|\b(?:have|has|how)\b.{0,60}\b(?:changed|shifted|varied|transformed)\b"
+    r"|\bevol(?:ve|ved|ves|ving)\b|(?<!of )\bevolution of (?!what|which)|\btrends?\b|\bfluctuat\w+"
+    r"|\breporting (?:timeframe|period)s?\b"
+    r"|\beach (?:quarter|year|reporting|period)\b"
+    r"|\bhow (?:has|have|had|did)\b.{0,60}\b(?:changed?|shift(?:ed)?|var(?:y|ied)|transform(?:ed)?)\b"
 )
 _KIN = re.compile(
     r"\b(?:(?:step|grand|great-grand)-?(?:father|mother|parent|child|children|son|daughter|sibling)s?"

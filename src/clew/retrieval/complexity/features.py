@@ -16,7 +16,7 @@ from clew.retrieval.complexity.chinese import chinese_signals
 from clew.retrieval.complexity.english import english_comparison, english_signals
 from clew.text.entities import Entity, entities_of_tags, tag
 
-FEATURES_VERSION = "1"
+FEATURES_VERSION = "2"
 FEATURE_NAMES = ("comparison", "logic", "entities", "bridge", "length")
 
 FeatureName = Literal["comparison", "logic", "entities", "bridge", "length"]
@@ -40,7 +40,6 @@ SIGNALS: Mapping[str, Signal] = {
     "trend": Signal("comparison", 0.7, "a change over several periods"),
     "coordination": Signal("comparison", 0.45, "several names, times or relations joined"),
     "asks_pair": Signal("comparison", 0.5, "the same asked of several things"),
-    "plain_coordination": Signal("comparison", 0.2, "several things joined"),
     "logic_pair": Signal("logic", 0.35, "a pair of connectives (if … then, 因为 … 所以)"),
     "order": Signal("logic", 0.1, "an order in time"),
     "event_order": Signal("logic", 0.7, "two events ordered in time"),

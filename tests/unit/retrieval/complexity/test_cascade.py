@@ -27,7 +27,7 @@ SURELY_MULTI = "《野草》的作者的代表作品有哪些？"
 SURELY_SINGLE = "新加坡的国土面积是多少？"
 UNSURE = "Who is older, Tom Hanks or Brad Pitt?"
 UNSURE_LOW = "西里斯的葡萄酒有什么特点？"
-TWO_ENTITIES = "where did mozart meet napoleon"
+TWO_ENTITIES = "贝多芬哪年见过歌德？"
 
 SETTINGS = ComplexitySettings()
 

@@ -43,6 +43,28 @@ def test_no_comparison(question: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "present", "absent"),
+    [
+        # a pair is seen once
+        ("2022年中国和美国的经济增速分别是多少？", {"compare_pair", "coordination"}, {"asks_pair"}),
+        ("2022年中国和美国的经济增速", {"asks_pair", "coordination"}, {"compare_pair"}),
+        ("2021年人口的出生率和死亡率是多少？", {"asks_pair"}, {"compare_pair", "coordination"}),
+        ("货物贸易量和价格指数的走势如何？", {"trend"}, {"asks_pair", "compare_pair"}),
+        ("谁拥有最高元首的选举权和被选举权？", set(), {"compare_pair"}),
+        # a list is completed
+        ("长沙、桂阳以及哪里为刘备所攻下？", set(), {"coordination", "asks_pair"}),
+        # rates of one period are no trend
+        ("A公司净利润同比增长多少？", set(), {"trend", "compare_degree"}),
+        ("To what gauge have some lines been changed?", set(), {"trend"}),
+    ],
+)
+def test_pairs_and_trends(question: str, present: set[str], absent: set[str]) -> None:
+    found = signals(question)
+    assert present <= found
+    assert not absent & found
+
+
+@pytest.mark.parametrize(
     ("question", "signal"),
     [
         ("首先注册公司，然后怎么办理税务登记？", "logic_pair"),
@@ -54,6 +76,8 @@ def test_no_comparison(question: str) -> None:
         ("《流浪地球》的导演是谁，什么时候上映？", "two_questions"),
         ("What was Intel's spending, and which projects were funded?", "two_questions"),
         ("Could a llama birth twice during the war?", "polar"),
+        ("When was the party Trudeau joined formed?", "relative"),
+        ("What is the capital of the country Nuwaidrat is located in?", "relative"),
     ],
 )
 def test_logic(question: str, signal: str) -> None:
@@ -73,6 +97,8 @@ def test_half_a_pair_of_connectives_is_none(question: str) -> None:
         "成龙的儿子毕业于哪一所学校？",
         "卧虎藏龙的导演是什么星座？",
         "腾讯公司董事长毕业于哪个学校？",
+        "北大现任校长何时出生？",
+        "口袋妖怪的出品公司成立于哪一年？",
         "What is the place of birth of the director of film Bitter Rice?",
         "When did the company that acquired YouTube go public?",
         "Where did Michael Reagan's mother work?",
