@@ -246,6 +246,11 @@ def _bridge_signals(masked: str, units: Sequence[_Unit]) -> dict[str, float]:
             sure += _ends_in_relation(between)
     sure += _BELONGS.search(masked) is not None
     sure += any(unit.text.endswith(_ROLES) and after.noun for unit, after in itertools.pairwise(units))
+    # a relation without its 的, then another one: 北大现任校长的信仰, 法国国花的学名
+    sure += any(
+        units[link - 1].text.endswith(_ROLES) and link > 1 and units[link - 2].noun and units[link + 1].noun
+        for link in links
+    )
     clauses = [
         _clause_before(units, index) for index, unit in enumerate(units) if unit.text == "的" and index not in links
     ]

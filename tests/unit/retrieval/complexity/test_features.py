@@ -98,6 +98,7 @@ def test_half_a_pair_of_connectives_is_none(question: str) -> None:
         "卧虎藏龙的导演是什么星座？",
         "腾讯公司董事长毕业于哪个学校？",
         "北大现任校长何时出生？",
+        "北大现任校长的信仰是什么？",
         "口袋妖怪的出品公司成立于哪一年？",
         "What is the place of birth of the director of film Bitter Rice?",
         "When did the company that acquired YouTube go public?",
