@@ -30,7 +30,7 @@ pytest: $(VENV)/.ready src/clew/api/page/index.html
 web: src/clew/api/page/index.html
 
 web-test: web/node_modules/.ready src/clew/api/page/index.html
-	cd web && npm run --silent lint && npm run --silent typecheck && npm run --silent test
+	cd web && npm run --silent lint && npm run --silent typecheck && PYTHON=$(PYTHON) npm run --silent test
 
 browser-test: $(VENV)/.ready web/node_modules/.ready src/clew/api/page/index.html chromium
 	cd web && CLEW_MODELS__FOLDER=$(CLEW_TEST_MODELS) PYTHON=$(abspath $(BIN)/python) npm run --silent test:browser

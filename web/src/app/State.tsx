@@ -2,6 +2,7 @@ import { Button, Spin } from "antd";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { ApiError } from "../api/client";
+import { useTold } from "../i18n/told";
 
 export function Empty({ title, text, children }: { title: string; text?: string; children?: ReactNode }) {
   return (
@@ -24,9 +25,10 @@ export function Loading() {
 
 export function Failure({ error, onRetry }: { error: Error; onRetry?: () => void }) {
   const { t } = useTranslation();
+  const { titleOf } = useTold();
   return (
     <div className="state" role="alert">
-      <h2>{error instanceof ApiError && error.title ? error.title : t("app.notFoundTitle")}</h2>
+      <h2>{titleOfError(error, titleOf) || t("app.failedTitle")}</h2>
       <p>{useErrorText()(error)}</p>
       {onRetry && <Button onClick={onRetry}>{t("app.retry")}</Button>}
     </div>
@@ -36,8 +38,13 @@ export function Failure({ error, onRetry }: { error: Error; onRetry?: () => void
 /** What an error says to a person, in the page's language where the page knows the error. */
 export function useErrorText(): (error: unknown) => string {
   const { t } = useTranslation();
+  const { told } = useTold();
   return (error) => {
-    if (error instanceof ApiError) return error.status === 0 ? t("app.unreachable") : error.message;
+    if (error instanceof ApiError) return error.status === 0 ? t("app.unreachable") : told(error.message);
     return error instanceof Error ? error.message : String(error);
   };
+}
+
+function titleOfError(error: Error, titleOf: (kind: string, title: string) => string): string {
+  return error instanceof ApiError && error.title ? titleOf(error.kind, error.title) : "";
 }

@@ -1,14 +1,15 @@
 import { ExclamationCircleOutlined } from "@ant-design/icons";
 import { Button } from "antd";
-import { useMemo } from "react";
+import { Suspense, lazy, useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import type { Citation, Message } from "../api/client";
 import { AnswerActions } from "./AnswerActions";
-import { Markdown } from "./Markdown";
 import { TracePanel } from "./Trace";
 import styles from "./chat.module.css";
 import { citedNumbers } from "./citationMarks";
 import type { TraceView } from "./traceView";
+
+const Markdown = lazy(() => import("./Markdown"));
 
 export interface AnswerViewProps {
   text: string;
@@ -40,7 +41,11 @@ export function AnswerView(props: AnswerViewProps) {
           {activity}
         </p>
       )}
-      {text && <Markdown text={text} streaming={streaming} citations={citations} onOpen={onOpen} />}
+      {text && (
+        <Suspense fallback={<p className={styles.plain}>{text}</p>}>
+          <Markdown text={text} streaming={streaming} citations={citations} onOpen={onOpen} />
+        </Suspense>
+      )}
       {notice && (
         <div className={styles.notice} role="note">
           <ExclamationCircleOutlined aria-hidden />

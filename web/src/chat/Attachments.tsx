@@ -2,6 +2,7 @@ import { CloseOutlined, PaperClipOutlined } from "@ant-design/icons";
 import { Button } from "antd";
 import { useTranslation } from "react-i18next";
 import type { Attachment } from "../api/client";
+import { useTold } from "../i18n/told";
 import styles from "./chat.module.css";
 import type { Sending } from "./useAttachments";
 
@@ -14,6 +15,7 @@ export function AttachmentList(props: {
 }) {
   const { files, sending, onRemove, onForget } = props;
   const { t } = useTranslation();
+  const { told } = useTold();
   if (files.length + sending.length === 0) return null;
   return (
     <ul className={styles.attachments} aria-label={t("chat.attachments")}>
@@ -23,7 +25,7 @@ export function AttachmentList(props: {
           <span className={styles.attachmentName}>{file.name}</span>
           <span className={styles.attachmentState}>
             {file.status === "processing" ? t("chat.attachment.processing") : t(`chat.attachment.${file.tier}`)}
-            {file.reason && `: ${file.reason}`}
+            {file.reason && `: ${told(file.reason)}`}
           </span>
           <Button
             type="text"

@@ -8,6 +8,7 @@ import { Link, useNavigate, useParams } from "react-router";
 import type { Citation, KnowledgeBase, Message, RetrievalMode } from "../api/client";
 import { conversationQuery, kbsQuery, messagesQuery } from "../api/queries";
 import { Empty, Failure, Loading } from "../app/State";
+import { useTold } from "../i18n/told";
 import { AnswerView } from "./AnswerView";
 import { Composer } from "./Composer";
 import { type LiveAnswer, isOver } from "./answer";
@@ -182,6 +183,7 @@ interface StoredProps {
 
 function StoredMessage({ message, all, onOpen, onAsk }: StoredProps) {
   const { t } = useTranslation();
+  const { told } = useTold();
   const { usage, role, status, content } = message;
   const trace = useMemo(() => (usage.retrieval_trace ? viewOfTrace(usage.retrieval_trace, usage.citations) : null), [usage]);
   if (role === "user") return <Question text={content} />;
@@ -197,7 +199,7 @@ function StoredMessage({ message, all, onOpen, onAsk }: StoredProps) {
       activity={null}
       streaming={false}
       stopped={status === "stopped"}
-      error={status === "error" ? { title: t("chat.failed"), detail: storedError(usage) } : null}
+      error={status === "error" ? { title: t("chat.failed"), detail: told(storedError(usage)) } : null}
       onOpen={onOpen}
       onAskAgain={question === undefined ? undefined : () => onAsk(question)}
     />
@@ -212,6 +214,7 @@ function storedError(usage: Message["usage"]): string {
 
 function Live({ live, onOpen, onAsk }: { live: LiveAnswer; onOpen: (c: Citation) => void; onAsk: (q: string) => void }) {
   const { t } = useTranslation();
+  const { told } = useTold();
   const trace = useMemo(() => (live.plan ? viewOfLive(live) : null), [live]);
   const { question } = live;
   return (
@@ -225,8 +228,8 @@ function Live({ live, onOpen, onAsk }: { live: LiveAnswer; onOpen: (c: Citation)
       stopped={live.phase === "stopped"}
       error={
         live.error && {
-          title: live.error.title === "lost" ? t("chat.lost") : live.error.title,
-          detail: live.error.detail || (live.error.title === "lost" ? t("chat.lostText") : t("app.unreachable")),
+          title: t(live.error.title === "lost" ? "chat.lost" : "chat.failed"),
+          detail: told(live.error.detail) || (live.error.title === "lost" ? t("chat.lostText") : t("app.unreachable")),
         }
       }
       onOpen={onOpen}

@@ -1,6 +1,6 @@
 import { XMarkdown, type ComponentProps } from "@ant-design/x-markdown";
 import { Tooltip } from "antd";
-import { createContext, memo, use, useMemo } from "react";
+import { Suspense, createContext, lazy, memo, use, useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import type { Citation } from "../api/client";
 import { MARKED } from "./citationMarks";
@@ -11,12 +11,13 @@ interface Sources {
   onOpen: (citation: Citation) => void;
 }
 
+const Formula = lazy(() => import("./Formula"));
 const SourcesContext = createContext<Sources>({ citations: [], onOpen: () => undefined });
-const COMPONENTS = { "cite-ref": CitationChip };
+const COMPONENTS = { "cite-ref": CitationChip, "tex-formula": FormulaOf };
 const SAFE = { FORBID_TAGS: ["style", "form", "input", "button", "iframe", "svg", "math"], FORBID_ATTR: ["style"] };
 
 /** An answer's Markdown with its `[1]` as chips that open the source. Raw HTML in it is shown as text. */
-export const Markdown = memo(function Markdown(props: { text: string; streaming: boolean } & Sources) {
+const Markdown = memo(function Markdown(props: { text: string; streaming: boolean } & Sources) {
   const { text, streaming, citations, onOpen } = props;
   const sources = useMemo(() => ({ citations, onOpen }), [citations, onOpen]);
   return (
@@ -52,6 +53,16 @@ function quoteBeside(chip: HTMLElement): string {
   return row ? [...row.cells].map((cell) => cell.textContent.trim()).join(" | ") : "";
 }
 
+function FormulaOf(props: ComponentProps) {
+  const values = props as Record<string, unknown>;
+  const tex = decodeURIComponent(String(values["data-tex"]));
+  return (
+    <Suspense fallback={<code>{tex}</code>}>
+      <Formula tex={tex} display={values["data-display"] === "true"} />
+    </Suspense>
+  );
+}
+
 function CitationChip(props: ComponentProps) {
   const number = Number((props as Record<string, unknown>)["data-number"]);
   const { citations, onOpen } = use(SourcesContext);
@@ -84,3 +95,5 @@ function CitationChip(props: ComponentProps) {
     </Tooltip>
   );
 }
+
+export default Markdown;

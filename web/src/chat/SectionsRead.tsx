@@ -1,5 +1,6 @@
 import { useTranslation } from "react-i18next";
 import type { SectionReading } from "../api/client";
+import { useTold } from "../i18n/told";
 import styles from "./trace.module.css";
 
 const SHOWN = 12;
@@ -7,6 +8,7 @@ const SHOWN = 12;
 /** Which sections a summary question means, and how much of them was read. */
 export function SectionsRead({ reading }: { reading: SectionReading }) {
   const { t } = useTranslation();
+  const { told } = useTold();
   const sections = reading.sections ?? [];
   return (
     <div className={styles.read}>
@@ -18,7 +20,7 @@ export function SectionsRead({ reading }: { reading: SectionReading }) {
       </p>
       {reading.fallback && (
         <p>
-          {t("trace.readFallback")}: {reading.fallback}
+          {t("trace.readFallback")}: {told(reading.fallback)}
         </p>
       )}
       <ul className={styles.hits}>

@@ -1,13 +1,14 @@
 import { useTranslation } from "react-i18next";
-import { said } from "../i18n/said";
+import { useTold } from "../i18n/told";
 import { SectionsRead } from "./SectionsRead";
 import { ThreadPicture } from "./ThreadPicture";
 import styles from "./trace.module.css";
-import { type RoundView, type TraceView, featuresOf, sourceName } from "./traceView";
+import { type RoundView, type TraceView, featuresOf, plannerName, sourceName } from "./traceView";
 
 /** Every decision and round of a trace. */
 export default function TraceDetails({ view }: { view: TraceView }) {
-  const { t, i18n } = useTranslation();
+  const { t } = useTranslation();
+  const { told } = useTold();
   return (
     <>
       <dl className={styles.facts}>
@@ -15,7 +16,7 @@ export default function TraceDetails({ view }: { view: TraceView }) {
           <Fact name={t("trace.decision")}>
             {t(`trace.${view.mode}`)}
             {view.source && ` · ${sourceName(view.source, t)}`}
-            {view.decision?.reason && <span className={styles.reason}>{said(view.decision.reason, i18n.language)}</span>}
+            {view.decision?.reason && <span className={styles.reason}>{told(view.decision.reason)}</span>}
           </Fact>
         )}
         {view.decision && <Fact name={t("trace.score")}>{view.decision.rule_score.toFixed(2)}</Fact>}
@@ -27,7 +28,7 @@ export default function TraceDetails({ view }: { view: TraceView }) {
         )}
         {view.kind && <Fact name={t("trace.kind")}>{t(`trace.${view.kind}`)}</Fact>}
         {view.rewritten && <Fact name={t("trace.rewritten")}>{view.rewritten}</Fact>}
-        {view.planner && <Fact name={t("trace.planner")}>{view.planner}</Fact>}
+        {view.planner && <Fact name={t("trace.planner")}>{plannerName(view.planner, t)}</Fact>}
       </dl>
       {view.decision && <Features features={view.decision.features} />}
       {view.sections && <SectionsRead reading={view.sections} />}
@@ -40,12 +41,12 @@ export default function TraceDetails({ view }: { view: TraceView }) {
       {view.stopReason && view.rounds.length > 0 && (
         <p className={styles.end}>
           {t("trace.stop")}: {t(`trace.reasons.${view.stopReason}` as "trace.reasons.single", { defaultValue: view.stopReason })}
-          {view.uncertainReason && ` · ${view.uncertainReason}`}
+          {view.uncertainReason && ` · ${told(view.uncertainReason)}`}
         </p>
       )}
       {view.degraded.length > 0 && (
         <p className={styles.end}>
-          {t("trace.degraded")}: {view.degraded.join("; ")}
+          {t("trace.degraded")}: {view.degraded.map(told).join(t("app.between"))}
         </p>
       )}
     </>
@@ -83,6 +84,7 @@ function Features({ features }: { features: Record<string, unknown> }) {
 
 function Round({ round }: { round: RoundView }) {
   const { t } = useTranslation();
+  const { told } = useTold();
   return (
     <li className={styles.round}>
       <p className={styles.question}>
@@ -106,7 +108,7 @@ function Round({ round }: { round: RoundView }) {
       )}
       {round.why && (
         <p className={styles.why}>
-          {round.goesOn ? t("trace.goesOn") : t("trace.stops")}: {round.why}
+          {round.goesOn ? t("trace.goesOn") : t("trace.stops")}: {told(round.why)}
         </p>
       )}
     </li>

@@ -1,3 +1,5 @@
+import { FORMULAS } from "./formulas";
+
 /** `[12]` in an answer's text. What stands in code is left alone; `[1](…)` and `[1]: …` are links and stay links. */
 const MARK = /\[(\d{1,3})\](?![(:])/;
 
@@ -10,6 +12,7 @@ export function citedNumbers(text: string): number[] {
 export const MARKED = {
   breaks: false,
   extensions: [
+    ...FORMULAS,
     {
       name: "citation",
       level: "inline" as const,

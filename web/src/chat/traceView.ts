@@ -154,6 +154,11 @@ export function sourceName(source: string, t: TFunction): string {
   return t(`trace.sources.${source}` as "trace.sources.rules", { defaultValue: source });
 }
 
+/** The planner that follows names has one in the page's language; a model keeps its own. */
+export function plannerName(planner: string, t: TFunction): string {
+  return planner === "bridge" ? t("trace.bridge") : planner;
+}
+
 function threadOf(trace: Trace, citations: readonly Citation[]): ThreadView | null {
   const rounds = trace.rounds ?? [];
   const context = trace.stages?.find((stage) => stage.name === "context")?.ranking ?? [];

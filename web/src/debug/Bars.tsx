@@ -7,12 +7,12 @@ export interface Bar {
   share: number;
 }
 
-export function Bars({ bars, code = false }: { bars: readonly Bar[]; code?: boolean }) {
+export function Bars({ bars }: { bars: readonly Bar[] }) {
   return (
     <ul className={styles.bars}>
       {bars.map(({ name, value, share }) => (
         <li key={name}>
-          {code ? <code>{name}</code> : <span>{name}</span>}
+          <span>{name}</span>
           <span className={styles.bar} data-against={share < 0}>
             <span style={{ width: `${Math.min(Math.abs(share), 1) * 100}%` }} />
           </span>

@@ -6,12 +6,13 @@ import { useTranslation } from "react-i18next";
 import { useSearchParams } from "react-router";
 import { type SearchRequest, type Trace, api, dataOf } from "../api/client";
 import { chunksQuery, decisionsQuery, kbsQuery, messagesQuery, settingsQuery } from "../api/queries";
+import { useTold } from "../i18n/told";
 import { SectionsRead } from "../chat/SectionsRead";
 import { Empty, Failure, Loading } from "../app/State";
 import { SettingsFields } from "../settings/SettingsFields";
 import type { Values } from "../settings/schema";
 import { Comparison, type Side } from "./Comparison";
-import { ComplexityCard, KindCard } from "./Decisions";
+import { ComplexityCard, KindCard, stepName } from "./Decisions";
 import { type Asked, QuestionForm } from "./QuestionForm";
 import { type Chunks, Rankings } from "./Rankings";
 import styles from "./debug.module.css";
@@ -170,6 +171,7 @@ function Found({ sides, shown, onShown }: { sides: readonly Side[]; shown: numbe
 
 function Details({ trace, chunks }: { trace: Trace; chunks: Chunks }) {
   const { t } = useTranslation();
+  const { told } = useTold();
   const kept = useMemo(() => new Set(contextOf(trace.stages)), [trace]);
   const reason = trace.stop_reason ?? "single";
   return (
@@ -191,7 +193,7 @@ function Details({ trace, chunks }: { trace: Trace; chunks: Chunks }) {
       )}
       {(trace.degraded ?? []).length > 0 && (
         <p className={styles.failures} role="note">
-          {t("trace.degraded")}: {(trace.degraded ?? []).join("; ")}
+          {t("trace.degraded")}: {(trace.degraded ?? []).map(told).join(t("app.between"))}
         </p>
       )}
       {(trace.rounds ?? []).map((round) => (
@@ -205,7 +207,7 @@ function Details({ trace, chunks }: { trace: Trace; chunks: Chunks }) {
             {[
               t("trace.new", { count: round.new_chunks ?? 0 }),
               (round.entities ?? []).length > 0 ? `${t("trace.entities")}: ${(round.entities ?? []).join(", ")}` : "",
-              round.why ? `${t(round.goes_on ? "trace.goesOn" : "trace.stops")}: ${round.why}` : "",
+              round.why ? `${t(round.goes_on ? "trace.goesOn" : "trace.stops")}: ${told(round.why)}` : "",
             ]
               .filter(Boolean)
               .join(" · ")}
@@ -237,17 +239,13 @@ function Details({ trace, chunks }: { trace: Trace; chunks: Chunks }) {
             .filter(([name]) => name !== "total")
             .map(([name, value]) => (
               <div key={name}>
-                <dt>
-                  <code>{name}</code>
-                </dt>
+                <dt>{stepName(name, t)}</dt>
                 <dd>{value.toFixed(1)} ms</dd>
               </div>
             ))}
           {Object.entries(trace.usage ?? {}).map(([name, value]) => (
             <div key={name}>
-              <dt>
-                <code>{name}</code>
-              </dt>
+              <dt>{stepName(name, t)}</dt>
               <dd>{String(value)}</dd>
             </div>
           ))}

@@ -4,15 +4,17 @@ import { useTranslation } from "react-i18next";
 import type { Decision, KindDecision } from "../api/client";
 import { decisionsQuery } from "../api/queries";
 import { featuresOf, sourceName } from "../chat/traceView";
-import { said } from "../i18n/said";
+import { useTold } from "../i18n/told";
 import { Bars } from "./Bars";
 import { Thresholds } from "./Thresholds";
 import styles from "./debug.module.css";
+import { SIGNALS } from "./signals";
 import { replayKind, replayMode, turnedOver } from "./replay";
 
 /** Single or multi: what was seen, what it weighed, and what other thresholds would have made of it. */
 export function ComplexityCard({ decision }: { decision: Decision }) {
-  const { t, i18n } = useTranslation();
+  const { t } = useTranslation();
+  const { told } = useTold();
   const recorded = decision.thresholds ?? {};
   const [moved, setMoved] = useMoved(recorded);
   const decisions = useQuery(decisionsQuery);
@@ -28,11 +30,11 @@ export function ComplexityCard({ decision }: { decision: Decision }) {
         <span>{sourceName(decision.source, t)}</span>
         <Milliseconds ms={decision.ms} />
       </header>
-      <p className={styles.reason}>{said(decision.reason, i18n.language)}</p>
+      <p className={styles.reason}>{told(decision.reason)}</p>
       <dl className={styles.facts}>
         <Fact name={t("trace.score")} value={decision.rule_score.toFixed(3)} />
         {probability !== null && (
-          <Fact name={t("trace.probability")} value={`${probability.toFixed(3)} (${decision.classifier_name ?? ""})`} />
+          <Fact name={t("trace.probability")} value={`${probability.toFixed(3)} (${stepName(decision.classifier_name ?? "", t)})`} />
         )}
         {decision.head_probability != null && <Fact name={t("debug.head")} value={decision.head_probability.toFixed(3)} />}
         {decision.llm_verdict != null && (
@@ -75,7 +77,8 @@ export function ComplexityCard({ decision }: { decision: Decision }) {
 
 /** Fact or summary. */
 export function KindCard({ decision }: { decision: KindDecision }) {
-  const { t, i18n } = useTranslation();
+  const { t } = useTranslation();
+  const { told } = useTold();
   const recorded = decision.thresholds ?? {};
   const [moved, setMoved] = useMoved(recorded);
   const kind = replayKind(decision, moved);
@@ -90,7 +93,7 @@ export function KindCard({ decision }: { decision: KindDecision }) {
         <span>{t(`debug.kindSource.${decision.source}` as "debug.kindSource.r1", { defaultValue: decision.source })}</span>
         <Milliseconds ms={decision.ms} />
       </header>
-      <p className={styles.reason}>{said(decision.reason, i18n.language)}</p>
+      <p className={styles.reason}>{told(decision.reason)}</p>
       <dl className={styles.facts}>
         <Fact name={t("debug.kindScore")} value={decision.score.toFixed(3)} />
         {decision.title_similarity != null && <Fact name={t("debug.titles")} value={decision.title_similarity.toFixed(3)} />}
@@ -128,25 +131,28 @@ function useMoved(recorded: Readonly<Record<string, number>>) {
 
 function Evidence({ evidence }: { evidence: Readonly<Record<string, number>> }) {
   const { t } = useTranslation();
+  const { told } = useTold();
   const entries = Object.entries(evidence).filter(([, value]) => value !== 0);
   if (entries.length === 0) return null;
   const largest = Math.max(...entries.map(([, value]) => Math.abs(value)));
   return (
     <>
       <h4>{t("debug.evidence")}</h4>
-      <Bars code bars={entries.map(([name, value]) => ({ name, value, share: value / largest }))} />
+      <Bars bars={entries.map(([name, value]) => ({ name: told(SIGNALS[name] ?? name), value, share: value / largest }))} />
     </>
   );
 }
 
 function Failures({ failures }: { failures: Readonly<Record<string, string>> }) {
+  const { t } = useTranslation();
+  const { told } = useTold();
   const entries = Object.entries(failures);
   if (entries.length === 0) return null;
   return (
     <ul className={styles.failures}>
       {entries.map(([step, message]) => (
         <li key={step}>
-          <code>{step}</code> {message}
+          {stepName(step, t)}: {told(message)}
         </li>
       ))}
     </ul>
@@ -162,12 +168,18 @@ function Fact({ name, value }: { name: string; value: string }) {
   );
 }
 
+/** What a step, or a count of tokens, is called. */
+export function stepName(name: string, t: ReturnType<typeof useTranslation>["t"]): string {
+  return t(`debug.step.${name}` as "debug.step.rules", { defaultValue: name });
+}
+
 function Milliseconds({ ms }: { ms: Readonly<Record<string, number>> | undefined }) {
+  const { t } = useTranslation();
   const total = ms?.["total"];
   if (total === undefined) return null;
   const steps = Object.entries(ms ?? {}).filter(([name]) => name !== "total");
   return (
-    <span className="quiet" title={steps.map(([name, value]) => `${name} ${value.toFixed(1)} ms`).join("\n")}>
+    <span className="quiet" title={steps.map(([name, value]) => `${stepName(name, t)} ${value.toFixed(1)} ms`).join("\n")}>
       {total.toFixed(1)} ms
     </span>
   );

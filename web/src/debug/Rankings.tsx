@@ -3,6 +3,7 @@ import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 import type { FoundChunk, Stage } from "../api/client";
+import { useTold } from "../i18n/told";
 import styles from "./debug.module.css";
 import { type Cell, type Row, rowsOf } from "./ranking";
 
@@ -14,6 +15,7 @@ const ROWS_FIRST = 12;
 export function Rankings(props: { stages: readonly Stage[]; chunks: Chunks; kept: ReadonlySet<string>; label: string }) {
   const { chunks, kept, label } = props;
   const { t } = useTranslation();
+  const { told } = useTold();
   // A stage that saw nothing and says nothing would only push the others out of sight.
   const stages = useMemo(() => props.stages.filter(saysSomething), [props.stages]);
   const empty = props.stages.filter((stage) => !saysSomething(stage));
@@ -37,7 +39,7 @@ export function Rankings(props: { stages: readonly Stage[]; chunks: Chunks; kept
                   {stage.candidates_out}
                   {stage.ms > 0 && ` · ${stage.ms.toFixed(1)} ms`}
                 </small>
-                {stage.note && <small>{stage.note}</small>}
+                {stage.note && <small>{told(stage.note)}</small>}
               </th>
             ))}
           </tr>
@@ -107,8 +109,9 @@ export function PassageName({ chunkId, chunk }: { chunkId: string; chunk: FoundC
 
 function RankCell({ cell, chunks }: { cell: Cell; chunks: Chunks }) {
   const { t } = useTranslation();
+  const { told } = useTold();
   if (cell.rank === null) {
-    return <span className={styles.dropped}>{reasonText(cell.reason, chunks, t) || t("debug.dropped")}</span>;
+    return <span className={styles.dropped}>{reasonText(cell.reason, chunks, told) || t("debug.dropped")}</span>;
   }
   return (
     <>
@@ -136,28 +139,10 @@ export function stageName(name: string, t: Translate): string {
   return t(`debug.stage.${name}` as "debug.stage.fuse", { defaultValue: name });
 }
 
-const REASONS = [
-  [/^too many of one parent$/, "parent"],
-  [/^too many of one parent in this round$/, "parentRound"],
-  [/^not among the best (?<number>\d+)$/, "best"],
-  [/^in the same parent as (?<other>\S+)$/, "sameParent"],
-  [/^says the same as (?<other>\S+)$/, "sameText"],
-  [/^not among the (?<number>\d+) that are most relevant and least alike$/, "alike"],
-  [/^the round has its new candidates$/, "roundFull"],
-  [/^shares a parent, or no place or budget left$/, "place"],
-  [/^not current/, "notCurrent"],
-  [/^out of scope/, "outOfScope"],
-] as const;
-
-/** The reason in the page's language; one that a newer server gives is shown as it is. */
-function reasonText(reason: string, chunks: Chunks, t: Translate): string {
-  for (const [pattern, name] of REASONS) {
-    const found = pattern.exec(reason);
-    if (found === null) continue;
-    const { number = "", other = "" } = found.groups ?? {};
-    const twin = chunks.get(other);
-    const place = twin ? [twin.file, twin.section_titles.at(-1)].filter(Boolean).join(" · ") : other;
-    return t(`debug.dropReason.${name}`, { number, other: place });
-  }
-  return reason;
+/** Why a passage went no further; another passage that it names is shown by its place. */
+function reasonText(reason: string, chunks: Chunks, told: (text: string) => string): string {
+  const id = reason.split(" ").at(-1) ?? "";
+  const twin = chunks.get(id);
+  const place = twin && [twin.file, twin.section_titles.at(-1)].filter(Boolean).join(" · ");
+  return told(place ? reason.replace(id, place) : reason);
 }

@@ -18,6 +18,7 @@ export interface ThresholdsProps {
 export function Thresholds({ recorded, moved, onMoved, measured, outcome }: ThresholdsProps) {
   const { t } = useTranslation();
   const names = Object.keys(recorded);
+  const label = (name: string) => t(`debug.threshold.${name}` as "debug.threshold.rules_multi_threshold", { defaultValue: name });
   const changed = names.some((name) => recorded[name] !== moved[name]);
   return (
     <div className={styles.thresholds}>
@@ -26,7 +27,7 @@ export function Thresholds({ recorded, moved, onMoved, measured, outcome }: Thre
         const value = measured(name);
         return (
           <div key={name} className={styles.threshold}>
-            <code title={name}>{name.replace(/_threshold$/, "")}</code>
+            <span title={name}>{label(name)}</span>
             <Slider
               min={0}
               max={1}
@@ -35,7 +36,7 @@ export function Thresholds({ recorded, moved, onMoved, measured, outcome }: Thre
               onChange={(next: number) => onMoved({ ...moved, [name]: next })}
               marks={value === null ? {} : { [value]: { label: <span className={styles.measured} /> } }}
               included={false}
-              ariaLabelForHandle={name}
+              ariaLabelForHandle={label(name)}
               tooltip={{ placement: "top" }}
             />
             <span className={styles.number}>{(moved[name] ?? 0).toFixed(2)}</span>

@@ -6,6 +6,7 @@ import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 import type { ClewFile } from "../api/client";
 import { FILES_PER_PAGE, type FileStatus, filesQuery, kbsQuery } from "../api/queries";
+import { useTold } from "../i18n/told";
 import { Empty, Failure, Loading } from "../app/State";
 import { factsOf } from "./Facts";
 import { FileActions } from "./FileActions";
@@ -83,6 +84,7 @@ export function FileList({ kbId }: { kbId: string }) {
 
 function FileRow({ file, onDelete }: { file: ClewFile; onDelete: (file: ClewFile) => void }) {
   const { t, i18n } = useTranslation();
+  const { told } = useTold();
   const meta = [
     bytes(file.size, i18n.language),
     file.pages !== null ? t("files.pages", { count: file.pages }) : "",
@@ -94,7 +96,7 @@ function FileRow({ file, onDelete }: { file: ClewFile; onDelete: (file: ClewFile
       <div className={styles.fileMain}>
         <Link to={`/kbs/${file.kb_id}/files/${file.file_id}`}>{file.name}</Link>
         <span className="quiet">{meta.filter(Boolean).join(" · ")}</span>
-        {file.status === "failed" && <span className={styles.reason}>{file.reason}</span>}
+        {file.status === "failed" && <span className={styles.reason}>{told(file.reason)}</span>}
       </div>
       <FileState file={file} />
       <FileActions file={file} onDelete={onDelete} />

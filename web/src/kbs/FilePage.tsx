@@ -7,6 +7,7 @@ import type { ClewFile } from "../api/client";
 import { fileQuery, kbQuery } from "../api/queries";
 import { Failure, Loading } from "../app/State";
 import { DocumentView } from "../documents/DocumentView";
+import { useTold } from "../i18n/told";
 import { Changes } from "./Changes";
 import { Facts } from "./Facts";
 import { FileActions } from "./FileActions";
@@ -37,6 +38,7 @@ export default function FilePage() {
 
 function Head({ file }: { file: ClewFile }) {
   const { t, i18n } = useTranslation();
+  const { told } = useTold();
   const navigate = useNavigate();
   const { deleteFile } = useDeletions();
   const meta = [bytes(file.size, i18n.language), file.pages !== null ? t("files.pages", { count: file.pages }) : ""];
@@ -46,7 +48,7 @@ function Head({ file }: { file: ClewFile }) {
         <div className={styles.fileHeadMain}>
           <h1>{file.name}</h1>
           <p className="quiet">{meta.filter(Boolean).join(" · ")}</p>
-          {file.status === "failed" && <p className={styles.reason}>{file.reason}</p>}
+          {file.status === "failed" && <p className={styles.reason}>{told(file.reason)}</p>}
         </div>
         <FileState file={file} />
         <a href={`/api/v1/files/${encodeURIComponent(file.file_id)}/original`} download={file.name} aria-label={t("document.download")}>

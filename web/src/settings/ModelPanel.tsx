@@ -6,6 +6,7 @@ import { useTranslation } from "react-i18next";
 import { type SettingsView, api, dataOf } from "../api/client";
 import { settingsQuery } from "../api/queries";
 import { useErrorText } from "../app/State";
+import { useTold } from "../i18n/told";
 import { Control } from "./SettingsFields";
 import { helpOf } from "./help";
 import { type Part, missing } from "./models";
@@ -15,6 +16,7 @@ import styles from "./settings.module.css";
 /** One model: its settings, whether it works, and what is worse without it. */
 export function ModelPanel({ part, view }: { part: Part; view: SettingsView }) {
   const { t } = useTranslation();
+  const { told } = useTold();
   const { message } = App.useApp();
   const errorText = useErrorText();
   const queries = useQueryClient();
@@ -97,7 +99,7 @@ export function ModelPanel({ part, view }: { part: Part; view: SettingsView }) {
           {test.data && (
             <span className={test.data.ok ? styles.ok : "bad"}>
               {test.data.ok ? <CheckCircleOutlined aria-hidden /> : <CloseCircleOutlined aria-hidden />}{" "}
-              {t(test.data.ok ? "settings.works" : "settings.fails")}: {test.data.detail}
+              {t(test.data.ok ? "settings.works" : "settings.fails")}: {told(test.data.detail)}
             </span>
           )}
           {test.error && <span className="bad">{errorText(test.error)}</span>}
