@@ -88,16 +88,17 @@ export async function startServer(settings: Record<string, string> = {}): Promis
   };
 }
 
-/** An OpenAI-compatible endpoint that streams `text`, a word at a time, and answers at once with "no" what is not
- * streamed: decisions and plans. */
-export async function startModel(text: string, wordMs: number): Promise<RunningServer> {
+/** An OpenAI-compatible endpoint that streams `text`, a word at a time, and answers with `reply` what is not streamed:
+ * decisions, plans, summaries. */
+export async function startModel(text: string, wordMs: number, { reply = "no", replyMs = 0 } = {}): Promise<RunningServer> {
   const server: Server = createServer((request, response) => {
     let body = "";
     request.on("data", (piece: Buffer) => (body += piece.toString()));
     request.on("end", async () => {
       if ((JSON.parse(body) as { stream?: boolean }).stream !== true) {
+        await new Promise((resolve) => setTimeout(resolve, replyMs));
         response.writeHead(200, { "Content-Type": "application/json" });
-        const message = { role: "assistant", content: "no" };
+        const message = { role: "assistant", content: reply };
         response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: "stop" }] }));
         return;
       }

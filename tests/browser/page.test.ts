@@ -124,7 +124,7 @@ describe("documents", () => {
     await page.locator("article[data-chunk]").first().waitFor();
     expect(await seriousIssues(page)).toEqual([]);
     await page.getByText("Sections", { exact: true }).click();
-    await page.getByRole("main").getByRole("listitem").first().getByRole("button").click();
+    await page.getByRole("main").getByRole("listitem").getByRole("button").first().click();
     await page.locator("article[data-chunk]").first().waitFor();
     await page.goBack();
     expect(await seriousIssues(page)).toEqual([]);
@@ -274,7 +274,7 @@ describe("search debug", () => {
     const decision = page.getByRole("region", { name: "Decision" });
     const outcome = decision.getByRole("status");
     expect(await outcome.innerText()).toMatch(/^This question stays: single\. 0 of \d+ recorded questions would change\.$/);
-    await decision.getByRole("slider", { name: "rules_multi_threshold" }).press("Home");
+    await decision.getByRole("slider", { name: "rules: multi from" }).press("Home");
     await decision.getByText("This question would become: multi.").waitFor();
     expect(await outcome.innerText()).not.toContain(" 0 of ");
     await decision.getByRole("button", { name: "As recorded" }).click();
@@ -432,7 +432,7 @@ describe("settings and evaluation", () => {
   it("a model is tried and says why it does not work; its key is never shown again", async () => {
     await page.getByRole("navigation").getByRole("link", { name: "Settings" }).click();
     const panel = page.getByRole("region", { name: "Language model", exact: true });
-    await panel.getByText("Not set.").waitFor();
+    await panel.getByText("Not set", { exact: true }).waitFor();
     expect(await seriousIssues(page)).toEqual([]);
     await panel.getByLabel("Address").fill("http://127.0.0.1:9/v1");
     await panel.getByLabel("Model").fill("nobody");
@@ -446,15 +446,15 @@ describe("settings and evaluation", () => {
     expect(await page.content()).not.toContain("sk-hidden");
     await panel.getByLabel("Address").fill("");
     await panel.getByRole("button", { name: "Save" }).click();
-    await panel.getByText("Not set.").waitFor();
+    await panel.getByText("Not set", { exact: true }).waitFor();
   });
 
   it("what was decided so far is drawn against each threshold", async () => {
     await page.getByRole("navigation").getByRole("link", { name: "Evaluation" }).click();
     const asked = page.getByRole("region", { name: "Questions asked so far" });
-    await asked.getByRole("img", { name: "Share of several look-ups: rules_multi_threshold" }).waitFor();
+    await asked.getByRole("img", { name: "Share of several look-ups: rules: multi from" }).waitFor();
     await asked.getByText("now 0.75").waitFor();
-    await asked.getByText("fallback_rules", { exact: true }).click();
+    await asked.getByText("fallback: rules from", { exact: true }).click();
     await asked.getByText("now 0.4").waitFor();
     expect(await seriousIssues(page)).toEqual([]);
   });

@@ -6,6 +6,7 @@ type Schemas = components["schemas"];
 export type Attachment = Schemas["Attachment"];
 export type KnowledgeBase = Schemas["KnowledgeBase"];
 export type ClewFile = Schemas["File"];
+export type Block = Schemas["Block"];
 export type Passage = Schemas["Passage"];
 export type Section = Schemas["Section"];
 export type Citation = Schemas["Citation"];
@@ -25,6 +26,10 @@ export type EvaluationRun = Schemas["EvaluationRun"];
 export type SettingsView = Schemas["SettingsView"];
 export type ChatRequest = Schemas["ChatRequest"];
 export type RetrievalMode = Schemas["ChatRequest"]["retrieval_mode"];
+
+export function isSummarising({ summary_status }: Pick<ClewFile, "summary_status">): boolean {
+  return summary_status === "pending" || summary_status === "running";
+}
 
 /** `kind` is the problem's URN, or `unreachable` where no server answered. */
 export class ApiError extends Error {

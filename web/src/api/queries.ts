@@ -1,10 +1,11 @@
 /** What the page reads from the server, cached and kept fresh. */
 import { QueryClient, infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { ApiError, type FoundChunk, type Section, api, dataOf } from "./client";
+import { ApiError, type ClewFile, type FoundChunk, type Section, api, dataOf, isSummarising } from "./client";
 
 export const FILES_PER_PAGE = 50;
 const PASSAGES_PER_LOAD = 200;
 const SECTIONS_PER_LOAD = 500;
+const BLOCKS_PER_LOAD = 200;
 const CONVERSATIONS_PER_LOAD = 40;
 
 export type FileStatus = "processing" | "completed" | "failed";
@@ -56,7 +57,29 @@ export const filesQuery = (kbId: string, { page, text, status }: FileFilter) =>
       ),
     placeholderData: keepPreviousData,
     refetchInterval: (query) =>
-      query.state.data?.items.some((file) => file.status === "processing") ? 700 : false,
+      query.state.data?.items.some((file) => file.status === "processing")
+        ? 700
+        : query.state.data?.items.some(isSummarising)
+          ? 2_000
+          : false,
+  });
+
+const FILES_PER_CALL = 500;
+
+/** The searchable files of a knowledge base, for how far their summaries are; looked at again while any is made. */
+export const backfillQuery = (kbId: string) =>
+  queryOptions({
+    queryKey: ["files", kbId, "summaries"],
+    queryFn: async ({ signal }) => {
+      const files: ClewFile[] = [];
+      for (;;) {
+        const query = { status: "completed", offset: files.length, limit: FILES_PER_CALL } as const;
+        const page = await dataOf(api.GET("/api/v1/kbs/{kb_id}/files", { params: { path: { kb_id: kbId }, query }, signal }));
+        files.push(...page.items);
+        if (page.items.length === 0 || files.length >= page.total) return files;
+      }
+    },
+    refetchInterval: (query) => (query.state.data?.some(isSummarising) ? 1_000 : false),
   });
 
 export const fileQuery = (fileId: string) =>
@@ -64,7 +87,7 @@ export const fileQuery = (fileId: string) =>
     queryKey: ["file", fileId],
     queryFn: ({ signal }) =>
       dataOf(api.GET("/api/v1/files/{file_id}", { params: { path: { file_id: fileId } }, signal })),
-    refetchInterval: (query) => (query.state.data?.status === "processing" ? 1_000 : false),
+    refetchInterval: ({ state: { data } }) => (data && (data.status === "processing" || isSummarising(data)) ? 1_000 : false),
   });
 
 export const passagesQuery = (fileId: string, version: number) =>
@@ -74,6 +97,24 @@ export const passagesQuery = (fileId: string, version: number) =>
       dataOf(
         api.GET("/api/v1/files/{file_id}/chunks", {
           params: { path: { file_id: fileId }, query: { offset: pageParam, limit: PASSAGES_PER_LOAD } },
+          signal,
+        }),
+      ),
+    initialPageParam: 0,
+    getNextPageParam: (last, pages) => {
+      const loaded = pages.reduce((sum, page) => sum + page.items.length, 0);
+      return last.items.length > 0 && loaded < last.total ? loaded : undefined;
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+
+export const blocksQuery = (fileId: string, version: number) =>
+  infiniteQueryOptions({
+    queryKey: ["blocks", fileId, version],
+    queryFn: ({ pageParam, signal }) =>
+      dataOf(
+        api.GET("/api/v1/files/{file_id}/blocks", {
+          params: { path: { file_id: fileId }, query: { offset: pageParam, limit: BLOCKS_PER_LOAD } },
           signal,
         }),
       ),

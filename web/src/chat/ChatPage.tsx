@@ -94,6 +94,7 @@ export default function ChatPage() {
           onMode={setMode}
           attachments={attachments}
           running={live !== null && !isOver(live)}
+          fresh={conversationId === null}
           onAsk={onAsk}
           onStop={stop}
         />

@@ -1,7 +1,7 @@
 import { PaperClipOutlined } from "@ant-design/icons";
 import { Sender } from "@ant-design/x";
-import { Button, Select } from "antd";
-import { useRef, useState } from "react";
+import { Button, type GetRef, Select } from "antd";
+import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { KnowledgeBase, RetrievalMode } from "../api/client";
 import { AttachmentList } from "./Attachments";
@@ -16,15 +16,22 @@ export interface ComposerProps {
   onMode: (mode: RetrievalMode) => void;
   attachments: AttachmentsOf;
   running: boolean;
+  /** Nothing was asked here yet. */
+  fresh: boolean;
   onAsk: (question: string) => void;
   onStop: () => void;
 }
 
 /** The question and what it is asked of. */
-export function Composer({ kbs, kbIds, onKbIds, mode, onMode, attachments, running, onAsk, onStop }: ComposerProps) {
+export function Composer({ kbs, kbIds, onKbIds, mode, onMode, attachments, running, fresh, onAsk, onStop }: ComposerProps) {
   const { t } = useTranslation();
   const [question, setQuestion] = useState("");
   const picker = useRef<HTMLInputElement>(null);
+  const sender = useRef<GetRef<typeof Sender>>(null);
+  useEffect(() => {
+    // Where a keyboard would cover the page it waits to be called.
+    if (fresh && window.matchMedia("(pointer: fine)").matches) sender.current?.focus({ preventScroll: true });
+  }, [fresh]);
   const ready = question.trim() !== "" && (kbIds.length > 0 || attachments.files.length > 0);
   const ask = () => {
     if (!ready || running) return;
@@ -60,6 +67,7 @@ export function Composer({ kbs, kbIds, onKbIds, mode, onMode, attachments, runni
         placeholder={t("chat.placeholder")}
         autoSize={{ minRows: 1, maxRows: 8 }}
         suffix={false}
+        ref={sender}
         // oxlint-disable-next-line react/no-unstable-nested-components -- a render function, not a component
         footer={(_, { components: { SendButton, LoadingButton } }) => (
           <div className={styles.composerFoot}>

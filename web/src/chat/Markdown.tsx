@@ -13,7 +13,7 @@ interface Sources {
 
 const Formula = lazy(() => import("./Formula"));
 const SourcesContext = createContext<Sources>({ citations: [], onOpen: () => undefined });
-const COMPONENTS = { "cite-ref": CitationChip, "tex-formula": FormulaOf };
+const COMPONENTS = { "cite-ref": CitationChip, "tex-formula": FormulaOf, table: Table };
 const SAFE = { FORBID_TAGS: ["style", "form", "input", "button", "iframe", "svg", "math"], FORBID_ATTR: ["style"] };
 
 /** An answer's Markdown with its `[1]` as chips that open the source. Raw HTML in it is shown as text. */
@@ -48,9 +48,20 @@ function quoteBeside(chip: HTMLElement): string {
     for (const other of copy.querySelectorAll("button")) other.remove();
     return copy.textContent.trim();
   }
-  const table = chip.closest("p")?.previousElementSibling;
-  const row = table?.tagName === "TABLE" ? [...table.querySelectorAll("tr")].at(-1) : undefined;
+  const table = chip.closest("p")?.previousElementSibling?.querySelector("table");
+  const row = table ? [...table.rows].at(-1) : undefined;
   return row ? [...row.cells].map((cell) => cell.textContent.trim()).join(" | ") : "";
+}
+
+/** Wide tables scroll by themselves, by keyboard too. */
+function Table({ children }: ComponentProps) {
+  const { t } = useTranslation();
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
+    <div className={styles.table} tabIndex={0} role="region" aria-label={t("chat.table")}>
+      <table>{children}</table>
+    </div>
+  );
 }
 
 function FormulaOf(props: ComponentProps) {

@@ -111,6 +111,7 @@ function Workbench({ stored }: { stored: Trace | null }) {
         <summary>{t("debug.settings")}</summary>
         {comparing && (
           <Segmented
+            aria-label={t("debug.settings")}
             value={edited}
             onChange={setEdited}
             options={[
@@ -157,7 +158,7 @@ function Found({ sides, shown, onShown }: { sides: readonly Side[]; shown: numbe
       {left && right && <Comparison left={left} right={right} chunks={chunks} />}
       <div className={styles.controls}>
         {sides.length > 1 && (
-          <Segmented value={sides.indexOf(side)} onChange={onShown} options={sides.map(({ label }, value) => ({ value, label }))} />
+          <Segmented aria-label={t("debug.comparison")} value={sides.indexOf(side)} onChange={onShown} options={sides.map(({ label }, value) => ({ value, label }))} />
         )}
         <span className={styles.grow} />
         <Button icon={<DownloadOutlined />} onClick={() => download(side.trace)}>

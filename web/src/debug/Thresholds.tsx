@@ -14,11 +14,15 @@ export interface ThresholdsProps {
   outcome: React.ReactNode;
 }
 
+export function thresholdName(name: string, t: ReturnType<typeof useTranslation>["t"]): string {
+  return t(`debug.threshold.${name}` as "debug.threshold.rules_multi_threshold", { defaultValue: name });
+}
+
 /** One slider a threshold, with the measured value marked on it. */
 export function Thresholds({ recorded, moved, onMoved, measured, outcome }: ThresholdsProps) {
   const { t } = useTranslation();
   const names = Object.keys(recorded);
-  const label = (name: string) => t(`debug.threshold.${name}` as "debug.threshold.rules_multi_threshold", { defaultValue: name });
+  const label = (name: string) => thresholdName(name, t);
   const changed = names.some((name) => recorded[name] !== moved[name]);
   return (
     <div className={styles.thresholds}>

@@ -1,7 +1,7 @@
 import { CloseOutlined, ExpandOutlined } from "@ant-design/icons";
 import { useQuery } from "@tanstack/react-query";
 import { Button, Tooltip } from "antd";
-import { useEffect } from "react";
+import { useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 import { ApiError, type Citation } from "../api/client";
@@ -14,6 +14,16 @@ import styles from "./documents.module.css";
 export default function DocumentPanel({ citation, onClose }: { citation: Citation; onClose: () => void }) {
   const { t } = useTranslation();
   const file = useQuery(fileQuery(citation.file_id));
+  const title = useRef<HTMLHeadingElement | null>(null);
+  // Who reads by keyboard or ear is taken to the source, and back to the citation.
+  useEffect(() => {
+    const before = document.activeElement;
+    title.current?.focus({ preventScroll: true });
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
+    };
+  }, []);
+  useEffect(() => title.current?.focus({ preventScroll: true }), [citation]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key === "Escape" && !event.defaultPrevented) onClose();
@@ -29,7 +39,7 @@ export default function DocumentPanel({ citation, onClose }: { citation: Citatio
     <div className={styles.panel}>
       <header className={styles.panelHead}>
         <div className={styles.panelTitle}>
-          <h2 title={citation.file_name}>{citation.file_name}</h2>
+          <h2 ref={title} tabIndex={-1} title={citation.file_name}>{citation.file_name}</h2>
           <p>{place.filter(Boolean).join(" · ")}</p>
         </div>
         {file.data && (

@@ -1,15 +1,16 @@
 import { Segmented } from "antd";
-import { type ReactNode, Suspense, lazy, useEffect, useState } from "react";
+import { type ReactNode, Suspense, lazy, useEffect, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Citation, ClewFile } from "../api/client";
+import type { Block, Citation, ClewFile } from "../api/client";
 import { Empty, Loading } from "../app/State";
+import { Blocks } from "./Blocks";
 import { Passages } from "./Passages";
 import { Sections } from "./Sections";
 import styles from "./documents.module.css";
 
 const PdfView = lazy(() => import("./PdfView"));
 
-type Tab = "original" | "passages" | "sections";
+type Tab = "original" | "blocks" | "passages" | "sections";
 
 export interface DocumentViewProps {
   file: ClewFile;
@@ -17,26 +18,31 @@ export interface DocumentViewProps {
   extra?: ReactNode;
 }
 
-/** A document as its original (where the browser can show it), its passages and its sections. */
+/** A document as its original (where the browser can show it), its blocks, its passages and its sections. */
 export function DocumentView({ file, citation, extra }: DocumentViewProps) {
   const { t } = useTranslation();
   const shown = originalKind(file.media_type);
   const first: Tab = shown === null ? "passages" : "original";
   const [tab, setTab] = useState<Tab>(first);
   const [sectionPath, setSectionPath] = useState<string | null>(null);
+  const [block, setBlock] = useState<Block | null>(null);
+  // A new object is shown anew, so one place stays one object.
+  const place = useMemo(() => (block ? placeOf(block) : citation), [block, citation]);
   useEffect(() => {
     setTab(first);
     setSectionPath(null);
+    setBlock(null);
   }, [citation, first]);
 
   const searchable = file.version > 0;
-  const tabs: Tab[] = [...(shown ? ["original" as const] : []), ...(searchable ? (["passages", "sections"] as const) : [])];
+  const tabs: Tab[] = [...(shown ? ["original" as const] : []), ...(searchable ? (["blocks", "passages", "sections"] as const) : [])];
   const url = `/api/v1/files/${encodeURIComponent(file.file_id)}/original`;
   return (
     <div className={styles.view}>
       <div className={styles.tabs}>
         {tabs.length > 1 ? (
           <Segmented<Tab>
+            aria-label={t("document.view")}
             size="small"
             value={tab}
             onChange={(value) => {
@@ -53,12 +59,25 @@ export function DocumentView({ file, citation, extra }: DocumentViewProps) {
       <div className={styles.viewBody}>
         {tab === "original" && shown === "pdf" && (
           <Suspense fallback={<Loading />}>
-            <PdfView url={`${url}?v=${file.version}`} place={citation} />
+            <PdfView url={`${url}?v=${file.version}`} place={place} />
           </Suspense>
         )}
         {tab === "original" && shown === "image" && <img className={styles.image} src={url} alt={file.name} />}
         {tab === "passages" && !searchable && <Empty title={t("document.notReady")} />}
         {tab === "passages" && searchable && <Passages file={file} citation={citation} sectionPath={sectionPath} />}
+        {tab === "blocks" && (
+          <Blocks
+            file={file}
+            onPlace={
+              shown === "pdf"
+                ? (chosen) => {
+                    setBlock(chosen);
+                    setTab("original");
+                  }
+                : null
+            }
+          />
+        )}
         {tab === "sections" && (
           <Sections
             file={file}
@@ -71,6 +90,11 @@ export function DocumentView({ file, citation, extra }: DocumentViewProps) {
       </div>
     </div>
   );
+}
+
+/** A block's own box on its page. */
+function placeOf({ page, bbox }: Block): Pick<Citation, "page" | "regions" | "quote"> {
+  return { page, regions: page !== null && bbox ? [{ page, bbox }] : [], quote: "" };
 }
 
 function originalKind(mediaType: string): "pdf" | "image" | null {

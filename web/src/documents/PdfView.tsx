@@ -61,6 +61,11 @@ export default function PdfView({ url, place }: PdfViewProps) {
     [place],
   );
 
+  const goTo = useCallback((number: number) => {
+    const element = box.current?.querySelector<HTMLElement>(`[data-page="${number}"]`);
+    if (box.current && element) box.current.scrollTop = element.offsetTop - 12;
+  }, []);
+
   const onScroll = useCallback(() => {
     const element = box.current;
     if (!element) return;
@@ -75,7 +80,7 @@ export default function PdfView({ url, place }: PdfViewProps) {
   return (
     <div className={styles.pdf}>
       <div className={styles.pdfBar}>
-        <span>{pdf ? t("document.pageOf", { page: current, pages: pdf.numPages }) : ""}</span>
+        {pdf && <PageChoice page={current} pages={pdf.numPages} onPage={goTo} />}
         <Button
           type="text"
           size="small"
@@ -112,6 +117,48 @@ export default function PdfView({ url, place }: PdfViewProps) {
           ))}
       </div>
     </div>
+  );
+}
+
+/** Which page is shown; another one can be typed. */
+function PageChoice({ page, pages, onPage }: { page: number; pages: number; onPage: (page: number) => void }) {
+  const { t } = useTranslation();
+  const [typed, setTyped] = useState<string | null>(null);
+  if (typed === null) {
+    return (
+      <button type="button" className={styles.pageChoice} title={t("document.goToPage")} onClick={() => setTyped(String(page))}>
+        {t("document.pageOf", { page, pages })}
+      </button>
+    );
+  }
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        const number = Math.round(Number(typed));
+        if (number >= 1) onPage(Math.min(number, pages));
+        setTyped(null);
+      }}
+    >
+      <input
+        className={styles.pageInput}
+        // oxlint-disable-next-line jsx-a11y/no-autofocus -- it takes the place of the button that was just pressed
+        autoFocus
+        inputMode="numeric"
+        aria-label={t("document.goToPage")}
+        value={typed}
+        onFocus={(event) => event.target.select()}
+        onChange={(event) => setTyped(event.target.value.replace(/\D/g, ""))}
+        onKeyDown={(event) => {
+          if (event.key !== "Escape") return;
+          // It closes the field, not the panel.
+          event.stopPropagation();
+          setTyped(null);
+        }}
+        onBlur={() => setTyped(null)}
+      />
+      {` / ${pages}`}
+    </form>
   );
 }
 

@@ -2,6 +2,7 @@ import { Segmented } from "antd";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { EvaluationRun } from "../api/client";
+import { thresholdName } from "../debug/Thresholds";
 import { type Values, valueAt } from "../settings/schema";
 import { LineChart } from "./LineChart";
 import styles from "./evaluation.module.css";
@@ -27,13 +28,14 @@ export function DecisionRun({ run, values }: { run: EvaluationRun; values: Value
         ))}
       </dl>
       <Segmented
+        aria-label={t("evaluation.threshold")}
         className={styles.choice}
         value={name}
         onChange={setName}
-        options={names.map((value) => ({ value, label: value.replace(/_threshold$/, "") }))}
+        options={names.map((value) => ({ value, label: thresholdName(value, t) }))}
       />
       <LineChart
-        label={name}
+        label={thresholdName(name, t)}
         x={points.map((point) => point.threshold)}
         series={MEASURES.map((measure) => ({ name: t(`evaluation.measure.${measure}`), y: points.map((point) => point[measure]) }))}
         mark={typeof current === "number" ? { x: current, label: t("evaluation.now") } : undefined}

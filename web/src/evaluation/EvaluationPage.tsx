@@ -5,6 +5,7 @@ import { useTranslation } from "react-i18next";
 import type { Decision, EvaluationRun } from "../api/client";
 import { decisionsQuery, evaluationsQuery, settingsQuery } from "../api/queries";
 import { Empty, Failure, Loading } from "../app/State";
+import { thresholdName } from "../debug/Thresholds";
 import { replayMode } from "../debug/replay";
 import { moment } from "../kbs/format";
 import { type Values, valueAt } from "../settings/schema";
@@ -84,13 +85,14 @@ function Asked({ decisions, values }: { decisions: readonly Decision[]; values: 
       </header>
       <p className="quiet">{t("evaluation.askedText")}</p>
       <Segmented
+        aria-label={t("evaluation.threshold")}
         value={name}
         onChange={setName}
-        options={names.map((value) => ({ value, label: value.replace(/_threshold$/, "") }))}
+        options={names.map((value) => ({ value, label: thresholdName(value, t) }))}
         className={styles.choice}
       />
       <LineChart
-        label={`${t("evaluation.measure.multi_share")}: ${name}`}
+        label={`${t("evaluation.measure.multi_share")}: ${thresholdName(name, t)}`}
         x={STEPS}
         series={[{ name: t("evaluation.measure.multi_share"), y: shares }]}
         mark={{ x: thresholds[name] ?? 0, label: t("evaluation.now") }}

@@ -14,7 +14,7 @@ export function RetrievalRun({ run }: { run: EvaluationRun }) {
   const modes = Object.entries(run.modes);
   const columns = Object.keys(modes[0]?.[1] ?? {});
   const curves = Object.entries(run.curves).flatMap(([mode, values]) =>
-    Array.isArray(values) ? [] : [{ name: mode, y: values[curve] ?? [] }],
+    Array.isArray(values) ? [] : [{ name: modeName(mode, t), y: values[curve] ?? [] }],
   );
   const best = (column: string) => {
     const values = modes.filter(([mode]) => mode !== "oracle").map(([, row]) => row[column] ?? 0);
@@ -31,7 +31,7 @@ export function RetrievalRun({ run }: { run: EvaluationRun }) {
               <th scope="col">{t("evaluation.mode")}</th>
               {columns.map((column) => (
                 <th key={column} scope="col">
-                  {column}
+                  {columnName(column, t)}
                 </th>
               ))}
             </tr>
@@ -39,7 +39,7 @@ export function RetrievalRun({ run }: { run: EvaluationRun }) {
           <tbody>
             {modes.map(([mode, row]) => (
               <tr key={mode}>
-                <th scope="row">{mode}</th>
+                <th scope="row">{modeName(mode, t)}</th>
                 {columns.map((column) => (
                   <td key={column} data-best={judged(column) && modes.length > 1 && row[column] === best(column)}>
                     {shown(column, row[column] ?? 0)}
@@ -53,6 +53,7 @@ export function RetrievalRun({ run }: { run: EvaluationRun }) {
       {points > 1 && (
         <>
           <Segmented<Curve>
+            aria-label={t("evaluation.curve")}
             className={styles.choice}
             value={curve}
             onChange={setCurve}
@@ -68,6 +69,19 @@ export function RetrievalRun({ run }: { run: EvaluationRun }) {
       )}
     </>
   );
+}
+
+type Translate = ReturnType<typeof useTranslation>["t"];
+
+/** `recall@5` in the page's language; a measure that a newer Clew prints is shown as it is. */
+function columnName(column: string, t: Translate): string {
+  const [measure = "", k] = column.split("@");
+  const name = t(`evaluation.measure.${measure}` as "evaluation.measure.recall", { defaultValue: measure });
+  return k === undefined ? name : `${name}@${k}`;
+}
+
+function modeName(mode: string, t: Translate): string {
+  return t(`evaluation.modes.${mode}` as "evaluation.modes.multi", { defaultValue: mode });
 }
 
 function lowerIsBetter(column: string): boolean {

@@ -1,6 +1,6 @@
 import { EditOutlined } from "@ant-design/icons";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { App, Button, Form, Input, Modal, Tag } from "antd";
+import { App, Button, Form, Input, Modal, Select, Tag } from "antd";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { type ClewFile, api, dataOf } from "../api/client";
@@ -15,6 +15,13 @@ export function factsOf(file: ClewFile): [Name, string][] {
   return NAMES.flatMap((name) => (file.facts[name] ? [[name, String(file.facts[name])] as [Name, string]] : []));
 }
 
+type Translate = ReturnType<typeof useTranslation>["t"];
+
+/** A fact as people read it: a type that Clew knows by a code has a name in each language. */
+export function factText(name: Name, value: string, t: Translate): string {
+  return name === "type" ? t(`files.facts.types.${value}` as "files.facts.types.law", { defaultValue: value }) : value;
+}
+
 /** What is known about a document, which filters and prefers it in searches; it can be corrected. */
 export function Facts({ file }: { file: ClewFile }) {
   const { t } = useTranslation();
@@ -24,7 +31,7 @@ export function Facts({ file }: { file: ClewFile }) {
     <div className={styles.facts}>
       {factsOf(file).map(([name, value]) => (
         <Tag key={name} title={corrected.includes(name) ? t("files.facts.corrected") : undefined}>
-          {t(`files.facts.${name}`)}: {value}
+          {t(`files.facts.${name}`)}: {factText(name, value, t)}
           {corrected.includes(name) && " ✓"}
         </Tag>
       ))}
@@ -70,10 +77,28 @@ function EditDialog({ file, onClose }: { file: ClewFile; onClose: () => void }) 
       <Form form={form} layout="vertical" initialValues={before} onFinish={(values) => save.mutate(values)}>
         {NAMES.map((name) => (
           <Form.Item key={name} name={name} label={t(`files.facts.${name}`)}>
-            <Input maxLength={200} />
+            {name === "type" ? <TypeChoice /> : <Input maxLength={200} />}
           </Form.Item>
         ))}
       </Form>
     </Modal>
+  );
+}
+
+/** One of the types that Clew knows, by its name, or one that the document has already. */
+function TypeChoice(props: { id?: string; value?: string; onChange?: (value: string | undefined) => void }) {
+  const { t } = useTranslation();
+  const names: string[] = Object.keys(t("files.facts.types", { returnObjects: true }));
+  const values = props.value && !names.includes(props.value) ? [props.value, ...names] : names;
+  return (
+    <Select
+      id={props.id}
+      value={props.value || undefined}
+      onChange={(value: string | undefined) => props.onChange?.(value ?? "")}
+      allowClear
+      showSearch
+      optionFilterProp="label"
+      options={values.map((value) => ({ value, label: factText("type", value, t) }))}
+    />
   );
 }

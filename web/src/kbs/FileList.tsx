@@ -4,11 +4,11 @@ import { Input, Pagination, Progress, Segmented } from "antd";
 import { useDeferredValue, useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
-import type { ClewFile } from "../api/client";
+import { type ClewFile, isSummarising } from "../api/client";
 import { FILES_PER_PAGE, type FileStatus, filesQuery, kbsQuery } from "../api/queries";
 import { useTold } from "../i18n/told";
 import { Empty, Failure, Loading } from "../app/State";
-import { factsOf } from "./Facts";
+import { factText, factsOf } from "./Facts";
 import { FileActions } from "./FileActions";
 import { bytes } from "./format";
 import styles from "./kbs.module.css";
@@ -50,6 +50,7 @@ export function FileList({ kbId }: { kbId: string }) {
           }}
         />
         <Segmented<FileStatus | "all">
+          aria-label={t("files.statusFilter")}
           value={status ?? "all"}
           onChange={(value) => {
             setStatus(value === "all" ? null : value);
@@ -88,8 +89,8 @@ function FileRow({ file, onDelete }: { file: ClewFile; onDelete: (file: ClewFile
   const meta = [
     bytes(file.size, i18n.language),
     file.pages !== null ? t("files.pages", { count: file.pages }) : "",
-    ...factsOf(file).map(([, value]) => value),
-    file.summary_status === "running" || file.summary_status === "pending" ? t("files.summarising") : "",
+    ...factsOf(file).map(([name, value]) => factText(name, value, t)),
+    isSummarising(file) ? summarising(file, t) : "",
   ];
   return (
     <li className={styles.file} data-status={file.status} data-hidden={!file.enabled}>
@@ -102,6 +103,11 @@ function FileRow({ file, onDelete }: { file: ClewFile; onDelete: (file: ClewFile
       <FileActions file={file} onDelete={onDelete} />
     </li>
   );
+}
+
+function summarising({ summary_done, summary_total }: ClewFile, t: ReturnType<typeof useTranslation>["t"]): string {
+  const share = summary_total > 0 ? ` ${Math.floor((summary_done / summary_total) * 100)} %` : "";
+  return `${t("files.summarising")}${share}`;
 }
 
 export function FileState({ file }: { file: ClewFile }) {

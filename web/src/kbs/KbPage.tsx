@@ -7,7 +7,7 @@ import { type KnowledgeBase, api } from "../api/client";
 import { kbQuery } from "../api/queries";
 import { Failure, Loading, useErrorText } from "../app/State";
 import { FileList } from "./FileList";
-import { Summaries } from "./Summaries";
+import { SummariesButton, SummariesProgress } from "./Summaries";
 import { UploadArea } from "./UploadArea";
 
 export default function KbPage() {
@@ -22,6 +22,7 @@ export default function KbPage() {
           <ArrowLeftOutlined /> {t("kbs.title")}
         </Link>
         {kb.data ? <Head kb={kb.data} /> : <Loading />}
+        {kb.data && <SummariesProgress kb={kb.data} />}
         {kb.data && <UploadArea kbId={kb.data.kb_id} />}
         {kb.data && <FileList kbId={kb.data.kb_id} />}
       </div>
@@ -71,7 +72,7 @@ function Head({ kb }: { kb: KnowledgeBase }) {
         >
           {t("kbs.ask")}
         </Button>
-        <Summaries kb={kb} />
+        <SummariesButton kb={kb} />
         <Link to={`/kbs/${kb.kb_id}/settings`} aria-label={t("kbs.settings")}>
           <Button type="text" icon={<SettingOutlined />} tabIndex={-1} aria-hidden title={t("kbs.settings")} />
         </Link>

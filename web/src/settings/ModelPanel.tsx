@@ -60,16 +60,12 @@ export function ModelPanel({ part, view }: { part: Part; view: SettingsView }) {
     />
   );
   return (
-    <section className={styles.panel} aria-label={t(`settings.part.${name}`)}>
+    <section id={`model-${name}`} className={styles.panel} aria-label={t(`settings.part.${name}`)}>
       <header className={styles.panelHead}>
         <h2>{t(`settings.part.${name}`)}</h2>
+        {lacking && <span className={styles.tag}>{t("settings.missing")}</span>}
         <p>{t(`settings.about.${name}`)}</p>
       </header>
-      {lacking && (
-        <p className={styles.missing}>
-          <strong>{t("settings.missing")}</strong> {t(`settings.cost.${lacking}`)}
-        </p>
-      )}
       <div className={styles.panelFields}>{shown.map(row)}</div>
       {more.length > 0 && first.length > 1 && (
         <details className={styles.more}>

@@ -100,6 +100,8 @@ export function Control({ field, value, onValue, disabled = false, id }: Control
     case "integer":
       return (
         <InputNumber
+          // Its buttons speak English only; the arrow keys do the same.
+          controls={false}
           {...common}
           value={typeof value === "number" ? value : null}
           min={field.minimum}

@@ -3,7 +3,8 @@ import { useTranslation } from "react-i18next";
 import { settingsQuery } from "../api/queries";
 import { Failure, Loading } from "../app/State";
 import { ModelPanel } from "./ModelPanel";
-import { PARTS } from "./models";
+import { Backfill } from "./Backfill";
+import { type Lacking, PARTS, lackingOf } from "./models";
 import styles from "./settings.module.css";
 
 /** The models: set up, tried and saved; what is missing, and what that costs. */
@@ -26,8 +27,29 @@ export default function SettingsPage() {
             {t("settings.restart")}
           </p>
         )}
+        {settings.data && <Missing lacking={lackingOf(settings.data.values)} />}
         {settings.data && PARTS.map((part) => <ModelPanel key={part.name} part={part} view={settings.data} />)}
+        {settings.data && <Backfill />}
       </div>
     </div>
+  );
+}
+
+/** Everything that is not set up at a glance, with what is worse without it. */
+function Missing({ lacking }: { lacking: readonly Lacking[] }) {
+  const { t } = useTranslation();
+  if (lacking.length === 0) return <p className={styles.allSet}>{t("settings.allSet")}</p>;
+  return (
+    <section className={styles.overview} aria-labelledby="missing-models">
+      <h2 id="missing-models">{t("settings.lacking")}</h2>
+      <ul>
+        {lacking.map((name) => (
+          <li key={name}>
+            {name === "classifier" ? <strong>{t("settings.part.classifier")}</strong> : <a href={`#model-${name}`}>{t(`settings.part.${name}`)}</a>}
+            <span>{t(`settings.cost.${name}`)}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }

@@ -21,6 +21,14 @@ export const PARTS: readonly Part[] = [
   },
 ];
 
+export type Lacking = "chat" | "enrichment" | "vision" | "reranker" | "classifier";
+
+/** All that is not set up, in the order in which it would help most. */
+export function lackingOf(values: Values): Lacking[] {
+  const models = PARTS.flatMap(({ name }) => missing(name, values) ?? []);
+  return valueAt(values, "complexity.classifier_url") ? models : [...models, "classifier"];
+}
+
 /** What of an answer is worse without the model: a key of `settings.cost`; null where nothing is missing. */
 export function missing(part: Part["name"], values: Values): "chat" | "enrichment" | "vision" | "reranker" | null {
   const at = (path: string) => valueAt(values, `models.${path}`);
