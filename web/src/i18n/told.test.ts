@@ -55,7 +55,8 @@ describe("what the server says", () => {
   });
 
   it("names every signal", () => {
-    expect(SIGNALS).toEqual(server.signals);
+    // Records of older versions may have others too.
+    expect(SIGNALS).toMatchObject(server.signals);
   });
 
   it("uses each value that it names", () => {
