@@ -1,9 +1,11 @@
 """The main job, measured: three annual reports in one knowledge base, sixty questions with page and value.
 
     python benchmarks/annual_reports.py --data DIR [--work WORK] [--again] [--misses FILE] [--only ID …] [--show]
+    python benchmarks/annual_reports.py --data DIR --ingest NAME …
 
 ``DIR`` holds the PDF files that ``tests/data/annual_reports.jsonl`` names. ``--work`` keeps the data folder, so that
 the reports are read once; ``--again`` puts the kept ones through the write flow anew (known vectors are reused).
+``--ingest`` measures the write flow alone, on any files of ``DIR``.
 
 * page: one of the first 5 hits of the search lies on a page that states the answer (a hit that runs over a page break
   lies on both pages; what counting by the first page alone gives is printed beside it);
@@ -149,11 +151,15 @@ def main() -> None:
     parser.add_argument("--work", type=Path, help="keep the data folder here between runs")
     parser.add_argument("--again", action="store_true", help="put kept reports through the write flow anew")
     parser.add_argument("--misses", type=Path, default=Path("annual_reports_misses.md"))
+    parser.add_argument("--ingest", nargs="+", default=[], metavar="NAME", help="measure the write flow on these files")
     parser.add_argument("--only", nargs="+", default=[], metavar="ID", help="ask only these questions")
     parser.add_argument("--show", action="store_true", help="print hits and quotes of every miss")
     arguments = parser.parse_args()
     questions = [Question(**json.loads(line)) for line in QUESTIONS.read_text("utf-8").splitlines()]
     with tempfile.TemporaryDirectory() as temporary, Clew.open(arguments.work or temporary) as clew:
+        if arguments.ingest:
+            ingest(clew, arguments.data, arguments.ingest, again=arguments.again)
+            return
         files = ingest(clew, arguments.data, sorted({q.file for q in questions}), again=arguments.again)
         asked = [q for q in questions if not arguments.only or q.id in arguments.only]
         outcomes = [outcome(clew, question, files) for question in asked]

@@ -27,6 +27,7 @@ import numpy as np
 from clew.storage.base import IndexEntry, IndexFilter
 from clew.storage.search.collection import SearchParameters
 from clew.storage.search.qdrant import QdrantEdgeIndex
+from clew.storage.search.shard import GraphParameters
 from clew.types import FloatArray, Representation
 
 KB = "benchmark"
@@ -173,13 +174,12 @@ def recall(
     representation: Representation,
     queries: FloatArray,
     filters: list[IndexFilter],
-    exact: bool | None = None,
 ) -> float:
     """Share of an exact scan's first hundred that the search finds."""
     shares = []
     for query, filter in zip(queries, filters, strict=True):
         truth = index.search_vector(KB, representation, query, filter, LIMIT, exact=True)
-        found = index.search_vector(KB, representation, query, filter, LIMIT, exact=exact)
+        found = index.search_vector(KB, representation, query, filter, LIMIT)
         shares.append(len({p.chunk_id for p in truth} & {p.chunk_id for p in found}) / len(truth))
     return float(np.mean(shares))
 
@@ -205,18 +205,20 @@ def measure(index: QdrantEdgeIndex, passages: Passages, queries: FloatArray) -> 
 
 
 def sweep(root: Path, queries: FloatArray) -> None:
-    """Recall and p50 of the graph alone, for other numbers of candidates."""
-    for ef in (128, 256, 512, 1024):
-        index = QdrantEdgeIndex(root, replace(SearchParameters(), ef=ef), background=False)
+    """Recall and p50 for other numbers of finds that are ranked anew, and of candidates of the graph where there is one
+    (``--scan-up-to``)."""
+    for ef, oversampling in ((512, 1.0), (512, 2.0), (512, 4.0), (1024, 2.0)):
+        index = QdrantEdgeIndex(root, replace(SearchParameters(), ef=ef, oversampling=oversampling), background=False)
         for kind in (L2, L3):
             for selectivity in SELECTIVITIES:
                 filters = scopes(selectivity, len(queries))
                 actions = [
-                    lambda q=q, f=f, i=index, k=kind: i.search_vector(KB, k, q, f, LIMIT, exact=False)
+                    lambda q=q, f=f, i=index, k=kind: i.search_vector(KB, k, q, f, LIMIT)
                     for q, f in zip(queries, filters, strict=True)
                 ]
-                graph = recall(index, kind, queries, filters, exact=False)
-                print(f"ef {ef} {kind} {selectivity:.0%}: recall {graph:.3f}, ms {timed(actions)}", flush=True)
+                found = recall(index, kind, queries, filters)
+                searched = f"ef {ef}, oversampling {oversampling:g}, {kind} {selectivity:.0%}"
+                print(f"{searched}: recall {found:.3f}, ms {timed(actions)}", flush=True)
         index.close()
 
 
@@ -241,6 +243,7 @@ def main() -> None:
     parser.add_argument("--dimension", type=int, default=384)
     parser.add_argument("--vectors", type=Path, nargs="+", default=[])
     parser.add_argument("--sweep", action="store_true")
+    parser.add_argument("--scan-up-to", type=int, default=GraphParameters().scan_up_to, help="build graphs beyond this")
     parser.add_argument("--write", type=Path, help="Markdown file whose part after the marker is replaced")
     arguments = parser.parse_args()
 
@@ -252,7 +255,8 @@ def main() -> None:
     if built_file.is_file():
         took = json.loads(built_file.read_text(encoding="utf-8"))
     else:
-        index = QdrantEdgeIndex(root, background=False)
+        graph = replace(GraphParameters(), scan_up_to=arguments.scan_up_to)
+        index = QdrantEdgeIndex(root, replace(SearchParameters(), graph=graph), background=False)
         took = build(index, passages, step)
         index.close()
         built_file.write_text(json.dumps(took), encoding="utf-8")

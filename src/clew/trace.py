@@ -186,6 +186,9 @@ class RetrievalTrace:
     stop_reason: StopReason = "single"
     uncertain: bool = False
     uncertain_reason: str = ""
+    unmentioned: list[str] = field(default_factory=list)
+    """Words of the question that no document in scope uses, where they are at least half of those that say what it is
+    about: the answer then says so."""
     chunks: int = 0
     """Candidates over all rounds."""
     degraded: list[str] = field(default_factory=list)

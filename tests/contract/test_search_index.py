@@ -21,6 +21,7 @@ from clew.storage.search.collection import SearchParameters
 from clew.storage.search.memory import MemoryIndex
 from clew.storage.search.qdrant import QdrantEdgeIndex
 from clew.storage.search.routed import RoutedIndex
+from clew.storage.search.shard import GraphParameters
 from clew.types import FloatArray, Representation
 
 DIMENSION = 16
@@ -39,9 +40,8 @@ def reopen(tmp_path: Path) -> Iterator[Open]:
         if opened:
             opened.pop().close()
         # So low a threshold that "wide" scopes go through the graph where there is one.
-        opened.append(
-            QdrantEdgeIndex(tmp_path, SearchParameters(exact_up_to=50, exact_up_to_filtered=20), background=False)
-        )
+        graph = GraphParameters(scan_up_to=50, scan_up_to_filtered=20)
+        opened.append(QdrantEdgeIndex(tmp_path, SearchParameters(graph=graph), background=False))
         return opened[-1]
 
     yield again
@@ -336,7 +336,7 @@ def test_scores_are_cosines_best_first(index: SearchIndex, optimised: bool) -> N
     if optimised:
         index.optimise("kb")
     expected = exact_ranking(stored, unit(1000))
-    for exact in (True, None):
+    for exact in (True, False):
         found = index.search_vector("kb", L2, unit(1000), ALL, 20, exact=exact)
         assert chunks(found) == [name for name, _ in expected[:20]]
         assert [posting.score for posting in found] == pytest.approx([score for _, score in expected[:20]], abs=1e-3)
@@ -344,17 +344,26 @@ def test_scores_are_cosines_best_first(index: SearchIndex, optimised: bool) -> N
     assert index.search_vector("kb", L2, unit(1000), ALL, 80, exact=True)[-1].score < 0
 
 
-def test_the_graph_finds_what_an_exact_scan_finds(index: SearchIndex) -> None:
+@pytest.mark.parametrize("scan_up_to", [500, 5_000])
+def test_scan_and_graph_find_what_an_exact_scan_finds(tmp_path: Path, scan_up_to: int) -> None:
+    graph = GraphParameters(scan_up_to=scan_up_to, scan_up_to_filtered=100)
+    index = QdrantEdgeIndex(tmp_path, SearchParameters(graph=graph), background=False)
+    index.create("kb", DIMENSION)
     stored = {f"c{i}": unit(i) for i in range(2_000)}
-    index.upsert("kb", [vector(name, value, file=name[-1]) for name, value in stored.items()])
-    index.optimise("kb")
+    entries = [vector(name, value, file=name[-1]) for name, value in stored.items()]
+    for half in (entries[:400], entries[400:]):  # the graph comes when there are enough
+        index.upsert("kb", half)
+        index.optimise("kb")
+    [links] = tmp_path.rglob("links_compressed.bin")
+    assert (links.stat().st_size > 20 * len(stored)) == (scan_up_to < len(stored)), "a graph only where it is walked"
     for filter in (ALL, IndexFilter(file_ids=frozenset("02468"))):
         recalls = []
         for seed in range(5000, 5020):
             exact = chunks(index.search_vector("kb", L2, unit(seed), filter, 50, exact=True))
-            graph = chunks(index.search_vector("kb", L2, unit(seed), filter, 50, exact=False))
-            recalls.append(len(set(exact) & set(graph)) / 50)
+            found = chunks(index.search_vector("kb", L2, unit(seed), filter, 50))
+            recalls.append(len(set(exact) & set(found)) / 50)
         assert np.mean(recalls) >= 0.98
+    index.close()
 
 
 def test_a_chunk_with_several_vectors_is_found_once_by_its_best(index: SearchIndex) -> None:
@@ -443,7 +452,7 @@ def test_filters(index: SearchIndex, optimised: bool) -> None:
         index.optimise("kb")
     for filter, expected in FILTERED:
         assert set(find(index, "猫", filter)) == expected, filter
-        for exact in (True, False, None):
+        for exact in (True, False):
             found = index.search_vector("kb", L2, unit(0), filter, 10, exact=exact)
             assert set(chunks(found)) == expected, (filter, exact)
 

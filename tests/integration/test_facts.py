@@ -414,3 +414,44 @@ def test_facts_on_the_command_line(folder: Path, server: ScriptedServer, command
     with pytest.raises(InputError, match="colour"):
         command(*asked, "colour=red")
     assert command("facts", file.file_id, "--unset", "period", "--json")["corrected"] == ["period", "aliases"]
+
+
+# --- what the documents do not mention -------------------------------------------------------------------------
+
+
+def answered(clew: Clew, question: str) -> tuple[str, dict[str, Any]]:
+    """The answer's text and trace."""
+    events = list(clew.ask(question, kbs=["kb"]))
+    text = "".join(event.data["text"] for event in events if event.type == "delta")
+    [usage] = [event.data for event in events if event.type == "usage"]
+    return text, usage["retrieval_trace"]
+
+
+def test_an_answer_says_plainly_that_the_documents_do_not_mention_what_is_asked(
+    folder: Path, server: ScriptedServer
+) -> None:
+    with opened(folder, server, model=False) as clew:
+        text, trace = answered(clew, "What is the boiling point of tungsten?")
+        assert trace["unmentioned"] == ["boiling", "point", "tungsten"]
+        assert trace["complexity"]["mode"] == "single", "there is no thread to follow"
+        assert text.startswith("The selected documents do not mention “boiling”, “point” or “tungsten”")
+        text, trace = answered(clew, "Which barges does the Rhine carry?")
+        assert trace["unmentioned"] == []
+        assert "do not mention" not in text
+
+
+def test_only_what_the_scope_holds_is_mentioned(folder: Path, server: ScriptedServer) -> None:
+    with opened(folder, server, model=False) as clew:
+        [notice] = [file for file in clew.list_files("copies") if file.name == "copy 0"]
+        question = "Which barges does the Rhine carry?"
+        assert clew.search(question, kbs=["copies"], kind="fact").trace.unmentioned == []
+        narrow = clew.search(question, kbs=["copies"], files=[notice.file_id], kind="fact")
+        assert narrow.trace.unmentioned == ["barge", "rhine", "carry"]
+
+
+def test_the_chat_model_is_told_what_the_documents_do_not_mention(folder: Path, server: ScriptedServer) -> None:
+    with opened(folder, server, model=False, chat={"url": server.url, "model": "large", "retries": 0}) as clew:
+        clew.update_kb("kb", settings={"retrieval": {"hyde": "never"}})
+        server.add(*["资料中没有找到。"] * 3)
+        answered(clew, "特朗普的生日是哪天？")
+        assert "所选的资料中没有出现“特朗普”、“生日”" in server.chats[-1].messages[-1]["content"]

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from clew.answering.citations import CitationFilter, citations_of
 from clew.answering.prompts import (
+    CLOSEST_LEAD,
     CUT_LIST,
     NO_MODEL,
     NO_MODEL_SUMMARY,
@@ -18,6 +19,7 @@ from clew.answering.prompts import (
     Language,
     answer_messages,
     coverage_note,
+    unmentioned_note,
     unread_note,
 )
 from clew.answering.quoting import Quote, best_quotes
@@ -142,7 +144,10 @@ class Answerer:
         for quote in quotes:
             first.setdefault(quote.number, quote.text)
         yield _sources(citations_of(result.evidence, first), result.evidence)
-        yield _delta(QUOTES_LEAD[language] + "\n\n")
+        if nothing := unmentioned_note(result.trace.unmentioned, language):
+            yield _delta(f"{nothing}\n\n{CLOSEST_LEAD[language]}\n\n")
+        else:
+            yield _delta(QUOTES_LEAD[language] + "\n\n")
         for quote in quotes:
             yield _delta(_quote_markdown(quote) + "\n\n")
         if cut:
@@ -156,7 +161,9 @@ class Answerer:
         # A summary follows the order of its document, in which the sections are read.
         is_summary = result.trace.sections is not None or bool(result.lines)
         evidence = result.evidence if is_summary else u_shaped(result.evidence)
-        messages = answer_messages(result.trace.rewritten, evidence, language, summary=is_summary)
+        messages = answer_messages(
+            result.trace.rewritten, evidence, language, summary=is_summary, unmentioned=result.trace.unmentioned
+        )
         return (yield from self._streamed(chat, messages, [e.number for e in result.evidence]))
 
     def _streamed(

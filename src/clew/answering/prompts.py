@@ -68,7 +68,23 @@ CUT_LIST = {
     "en": "(These are some of them, not a complete list; the cited sections hold the rest.)",
 }
 SUMMARY_LEAD = {"zh": "资料中的要点：", "en": "The main points, in the documents' own words:"}
+_UNMENTIONED = {
+    "zh": "所选的资料中没有出现{words}，因此很可能没有这个问题的答案。",
+    "en": "The selected documents do not mention {words}, so they most likely hold no answer to this.",
+}
+CLOSEST_LEAD = {"zh": "最接近的内容：", "en": "The closest passages:"}
 QUOTES_LEAD = {"zh": "资料中与问题最相关的内容：", "en": "What the documents say about this:"}
+
+
+def unmentioned_note(words: Sequence[str], language: Language) -> str:
+    """That the documents do not mention what the question is about; empty without ``words``."""
+    if not words:
+        return ""
+    if language == "zh":
+        return _UNMENTIONED["zh"].format(words="、".join(f"“{word}”" for word in words))
+    quoted = [f"“{word}”" for word in words]
+    listed = " or ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+    return _UNMENTIONED["en"].format(words=listed)
 
 
 _UNREAD = {"zh": "以下附件没有读取：{files}。", "en": "These attachments were not read: {files}."}
@@ -104,14 +120,20 @@ def coverage_note(sections: SectionReading | None, language: Language, *, shown:
 
 
 def answer_messages(
-    question: str, evidence: Sequence[Evidence], language: Language, *, summary: bool = False
+    question: str,
+    evidence: Sequence[Evidence],
+    language: Language,
+    *,
+    summary: bool = False,
+    unmentioned: Sequence[str] = (),
 ) -> list[ChatMessage]:
     """The messages for one answer; sources are numbered as in ``evidence``. ``summary``: of sections, whose summaries
-    or passages the sources are."""
+    or passages the sources are. ``unmentioned``: words of the question that the documents do not use."""
+    asked = "\n\n".join(part for part in (question, unmentioned_note(unmentioned, language)) if part)
     sources = "\n\n".join(_source(e) for e in evidence)
     return [
         ChatMessage("system", _SYSTEM[language] + (_SUMMARY_RULES[language] if summary else "")),
-        ChatMessage("user", _QUESTION[language].format(sources=sources, question=question)),
+        ChatMessage("user", _QUESTION[language].format(sources=sources, question=asked)),
     ]
 
 

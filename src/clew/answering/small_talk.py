@@ -1,4 +1,4 @@
-"""Messages that need no retrieval: greetings and thanks, and requests about the conversation itself.
+"""Messages that need no retrieval: greetings and thanks, what Clew is, and requests about the conversation itself.
 
 Only what surely is one counts: a whole message that is a greeting, or a request that names the answer or the
 conversation. Everything else is looked up, which never harms.
@@ -13,7 +13,7 @@ from typing import Literal
 from clew.models.base import ChatMessage
 from clew.retrieval.rewriting import Turn
 
-SmallTalk = Literal["greeting", "thanks", "conversation"]
+SmallTalk = Literal["greeting", "thanks", "about", "conversation"]
 Language = Literal["zh", "en"]
 
 _END = r"[\s!！.。~～,，、?？…]*"
@@ -28,6 +28,14 @@ _THANKS = re.compile(
     rf"(?:(?:非常|太|十分|多)?(?:谢谢?|感谢)(?:你|您|了|啦)*|辛苦了|再见|拜拜|"
     rf"thanks?(?: you)?(?: (?:very|so) much| a lot)?|thx|good ?bye|bye(?: bye)?){_END}"
     rf"|(?:好的?|明白了?|知道了|懂了|ok(?:ay)?|got it|i see){_END}",
+    re.IGNORECASE,
+)
+_ABOUT_CLEW = re.compile(
+    rf"(?:请问)?(?:你|您|clew)(?:是谁|是什么|叫什么(?:名字)?|能(?:够)?(?:做|干)(?:些|点)?(?:什么|啥)|会(?:做)?(?:些)?什么|"
+    rf"有(?:什么|哪些)功能|怎么用)(?:呢|呀|啊)?{_END}|(?:请)?(?:介绍一下|介绍)(?:你|您)自己{_END}|"
+    rf"(?:who|what) are you{_END}|what(?:'s| is) your name{_END}|what (?:can|do) you do(?: for me)?{_END}|"
+    rf"how can you help(?: me)?{_END}|what can i ask(?: you)?(?: here)?{_END}|how do i use (?:you|clew|this){_END}|"
+    rf"introduce yourself{_END}",
     re.IGNORECASE,
 )
 _ANSWER_ZH = (
@@ -68,6 +76,21 @@ _GREETED = {
     "zh": "你好！请就所选的资料提问，我会给出带出处的回答。",
     "en": "Hello! Ask about the selected documents, and I will answer with sources.",
 }
+_ABOUT_REPLY = {
+    "zh": (
+        "我是 Clew，根据你选定的资料回答问题：先判断该怎么查（一次、多步，或概括某一章），再去查，"
+        "并给出每句话的出处和查找过程。直接提问即可，例如某个数字、某条规定，或“第三章讲了什么”。"
+    ),
+    "en": (
+        "I am Clew. I answer questions from the documents that you select: I decide how a question has to be "
+        "researched (one look-up, several, or a summary of a section), look it up, and show sources and every step. "
+        "Just ask: for a figure, for a rule, or “what is chapter 3 about?”."
+    ),
+}
+_NOTHING_ASKED = {
+    "zh": "这个对话里还没有更早的问题。",
+    "en": "Nothing was asked in this conversation before.",
+}
 _THANKED = {"zh": "不客气！还有问题可以继续问。", "en": "You are welcome! Ask on whenever you like."}
 _NEEDS_MODEL = {
     "zh": "这需要语言模型来完成，而目前没有配置（设置 models.chat.url）。",
@@ -80,16 +103,18 @@ _MAX_MESSAGE = 4000
 def small_talk(message: str, history: Sequence[Turn]) -> SmallTalk | None:
     """What kind of small talk a message is; None where it has to be looked up.
 
-    A request about the conversation needs one: without an earlier answer it is a question like any other.
+    A request about the answer needs one: without an earlier answer it is a question like any other.
     """
     text = " ".join(message.split())
     if _GREETING.fullmatch(text):
         return "greeting"
     if _THANKS.fullmatch(text):
         return "thanks"
+    if _ABOUT_CLEW.fullmatch(text):
+        return "about"
     answered = any(turn.role == "assistant" and turn.text for turn in history)
     about = _ABOUT.match(text)
-    if answered and about and len(text) - about.end() <= 30:
+    if (answered or (about and _LAST_QUESTION.match(text))) and about and len(text) - about.end() <= 30:
         return "conversation"
     return None
 
@@ -106,9 +131,11 @@ def small_talk_reply(kind: SmallTalk, message: str, history: Sequence[Turn], lan
         return _GREETED[language]
     if kind == "thanks":
         return _THANKED[language]
+    if kind == "about":
+        return _ABOUT_REPLY[language]
     if _LAST_QUESTION.search(message):
         asked = next((turn.text for turn in reversed(history) if turn.role == "user"), "")
-        return _LAST_WAS[language].format(text=asked)
+        return _LAST_WAS[language].format(text=asked) if asked else _NOTHING_ASKED[language]
     if _REPEAT.search(message):
         return next(turn.text for turn in reversed(history) if turn.role == "assistant" and turn.text)
     return _NEEDS_MODEL[language]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import cast
 
 from clew.config import Settings
@@ -33,6 +34,7 @@ from clew.retrieval.recursion import Limits, Recursion, run_rounds
 from clew.retrieval.rewriting import Turn, rewrite
 from clew.retrieval.section_search import Choice, SectionSearch, SummaryLine, queries_of
 from clew.retrieval.selection import Selection
+from clew.retrieval.unmentioned import unmentioned
 from clew.storage.base import Records, SearchIndex
 from clew.text.entities import extract_entities
 from clew.text.names import fold_name
@@ -208,7 +210,14 @@ class Retriever:
             with trace.timed("recall"):
                 searched = self._recall.search(queries, request.scope)
                 first = self._recall.fuse(searched, request.scope)
-        if first is not None and _escalates(trace.complexity, first, request.kbs[0].settings):
+        if request.attachments is None:  # else their text may hold the words
+            with trace.timed("unmentioned"):
+                occurs = partial(self._recall.occurs, kbs=request.kbs, scope=request.scope)
+                trace.unmentioned = unmentioned(question, occurs)
+        settings = request.kbs[0].settings
+        # Only a language model knows other words for what no document mentions.
+        hopeless = trace.unmentioned and self._enrichment is None
+        if first is not None and not hopeless and _escalates(trace.complexity, first, settings):
             trace.complexity = replace(
                 trace.complexity,
                 mode="multi",

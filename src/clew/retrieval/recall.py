@@ -124,6 +124,14 @@ class Recall:
             return NO_PREFERENCE
         return self._preferences.of(question, [kb.kb.kb_id for kb in kbs], scope)
 
+    def occurs(self, term: str, kbs: Sequence[SearchedKb], scope: Scope) -> bool:
+        """Whether a term of the keyword index stands in any passage of the scope; True where a KB has no such index."""
+        return any(
+            not kb.settings.representations.bm25
+            or self._index.search_text(kb.kb.kb_id, [term], self._text_filter(kb, scope), 1)
+            for kb in kbs
+        )
+
     def look_up(
         self,
         queries: Sequence[tuple[SearchedKb, Query]],
@@ -215,7 +223,7 @@ class Recall:
         return Recalled(kept, found, [*searched.stages, stage], searched.preference)
 
     def _searches(self, kb: SearchedKb, query: Query, scope: Scope, prefix: str) -> list[tuple[str, _Search]]:
-        visible = self._filter(kb, scope, None if kb.files is None else kb.files.bm25)
+        visible = self._text_filter(kb, scope)
         embedded = visible if kb.files is None else self._filter(kb, scope, kb.files.semantic)
         settings = kb.settings.retrieval
         searches: list[tuple[str, _Search]] = []
@@ -228,6 +236,9 @@ class Recall:
                 vector = partial(self._index.search_vector, kb.kb.kb_id, representation, query.vector)
                 searches.append((f"{prefix}{representation}", partial(vector, embedded, settings.route_top_k)))
         return searches
+
+    def _text_filter(self, kb: SearchedKb, scope: Scope) -> IndexFilter:
+        return self._filter(kb, scope, None if kb.files is None else kb.files.bm25)
 
     def _filter(self, kb: SearchedKb, scope: Scope, files: frozenset[str] | None) -> IndexFilter:
         sections = None

@@ -631,10 +631,10 @@ class SearchIndex(Protocol):
         filter: IndexFilter,
         limit: int,
         *,
-        exact: bool | None = None,
+        exact: bool = False,
     ) -> list[Posting]:
-        """Cosine similarity, best first, each chunk and version once (its best part). ``exact`` None: exact for narrow
-        scopes, the graph index for wide ones."""
+        """Cosine similarity, best first, each chunk and version once (its best part). ``exact``: by the stored vectors
+        alone, whatever index there is beside them."""
         ...
 
     def vectors(

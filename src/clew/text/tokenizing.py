@@ -40,10 +40,11 @@ _ACCENT = re.compile("[\u0300-\u036f]+")
 # apostrophes and hyphens that NFKC leaves apart.
 _BEFORE_NFKC = str.maketrans({"，": " ", "’": "'", "ʼ": "'", "‐": "-", "‑": "-", "–": "-", "−": "-", "\u00ad": None})
 
+# As the stemmer leaves them: "does" becomes "doe".
 _ENGLISH_STOPWORDS = frozenset(
     """
     a about after all also am an and any are as at be because been before being between both but by can could did do
-    does during each for from had has have he her here hers him his how i if in into is it its itself may me might more
+    doe during each for from had has have he her here hers him his how i if in into is it its itself may me might more
     most must my no not of on or other our out over own shall she should so some such than that the their them then
     there these they this those through to too under up very was we were what when where which while who whom whose why
     will with would you your
@@ -73,8 +74,12 @@ def tokenize(text: str) -> list[str]:
 
 
 def query_terms(text: str) -> list[str]:
-    """Distinct terms to search with: ``tokenize`` without function words, question words and the single characters
-    inside words, unless nothing else is there. Never raises."""
+    """Distinct terms to search with: those of :func:`content_terms`, unless there are none. Never raises."""
+    return content_terms(text) or list(dict.fromkeys(tokenize(text)))
+
+
+def content_terms(text: str) -> list[str]:
+    """``tokenize`` without function words, question words and the single characters inside words, each term once."""
     terms: dict[str, None] = {}
     for han, other in _runs(text):
         if han:
@@ -84,7 +89,7 @@ def query_terms(text: str) -> list[str]:
             terms.update((pair, None) for pair in _pairs(han, words) if _HAN_FUNCTION.isdisjoint(pair))
         else:
             terms.update((term, None) for term in _other_terms(other) if term not in _ENGLISH_STOPWORDS)
-    return list(terms or dict.fromkeys(tokenize(text)))
+    return list(terms)
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:

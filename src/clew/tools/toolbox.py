@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from clew.answering.prompts import unmentioned_note
 from clew.app import Clew
 from clew.errors import InputError, NotFoundError
 from clew.retrieval.kind import KindChoice
@@ -254,6 +255,8 @@ class Tools:
         head = "" if result.evidence else "Nothing about this was found."
         if trace.uncertain:
             head = f"Uncertain: {trace.uncertain_reason or 'the evidence may not be complete'}.\n{head}".strip()
+        if nothing := unmentioned_note(trace.unmentioned, "en"):
+            head = f"{nothing}\n{head}".strip()
         decision, kind = trace.complexity, trace.kind
         data = {
             "question": trace.rewritten,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.answering.small_talk import small_talk, small_talk_messages, small_talk_reply
+from clew.answering.small_talk import Language, small_talk, small_talk_messages, small_talk_reply
 from clew.retrieval.rewriting import Turn
 
 HISTORY = (Turn("user", "How long is the Danube?"), Turn("assistant", "It is 2,850 km long [1]."))
@@ -40,8 +40,8 @@ def test_thanks(text: str) -> None:
     "text",
     [
         "Translate your last answer into Chinese", "please summarise our conversation", "Can you repeat that?",
-        "Say that again in English", "What did I ask?", "What was my last question?", "shorten your answer",
-        "把你的回答翻译成英文", "请把上一个回答总结一下", "翻译一下上面的回答", "用英文再说一遍", "我刚才问了什么？",
+        "Say that again in English", "shorten your answer",
+        "把你的回答翻译成英文", "请把上一个回答总结一下", "翻译一下上面的回答", "用英文再说一遍",
         "总结一下对话", "再说一遍", "把刚才的回答缩短到一句话",
     ],
 )  # fmt: skip
@@ -50,9 +50,30 @@ def test_requests_about_the_conversation(text: str) -> None:
     assert small_talk(text, ()) is None, "without an answer there is nothing to speak of"
 
 
+@pytest.mark.parametrize("text", ["What did I ask?", "What was my last question?", "我刚才问了什么？"])
+def test_questions_about_earlier_questions(text: str) -> None:
+    assert small_talk(text, HISTORY) == "conversation"
+    assert small_talk(text, ()) == "conversation"
+    language: Language = "en" if text.isascii() else "zh"
+    assert "How long is the Danube?" in small_talk_reply("conversation", text, HISTORY, language)
+    none = small_talk_reply("conversation", text, (), language)
+    assert none in ("Nothing was asked in this conversation before.", "这个对话里还没有更早的问题。")
+
+
+@pytest.mark.parametrize(
+    "text", ["Who are you?", "what can you do", "How can you help me?", "你是谁？", "你能做什么", "请介绍一下你自己"]
+)
+def test_questions_about_clew(text: str) -> None:
+    assert small_talk(text, ()) == "about"
+    language: Language = "en" if text.isascii() else "zh"
+    assert "Clew" in small_talk_reply("about", text, (), language)
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "What can you do with a senator who resigned?", "Who are you required to notify?", "董事会能做什么",
+        "你公司是谁出资的",
         "How long is the Danube?", "你好公司的营业收入是多少？", "Hello Kitty 的版权属于谁？",
         "What is in the answer sheet?",
         "Who wrote the response to the regulator?", "翻译服务的收入是多少？", "Summarise the report",

@@ -24,12 +24,7 @@ class SearchParameters:
     ef: int = 512
     """Candidates that a walk of the graph considers; at least twice the limit."""
     oversampling: float = 2.0
-    """Finds of the graph that are ranked anew by the stored vectors, in multiples of the limit."""
-    exact_up_to: int = 50_000
-    """Collections of no more vectors than this are scanned exactly …"""
-    exact_up_to_filtered: int = 150_000
-    """… and so are filters that admit no more than this. Under wider ones the graph is walked by ACORN (two steps at a
-    time past what the filter hides), else it falls apart and half a scope costs six points of recall."""
+    """Finds of the eight-bit vectors that are ranked anew by the stored ones, in multiples of the limit."""
     rebuild_from: int = 5_000
     """Changed points of a shard that make a rebuild worthwhile …"""
     rebuild_share: float = 0.25
@@ -41,10 +36,9 @@ class SearchParameters:
     min_free_bytes: int = 256 * 2**20
     """Room that must be left on the device by every write; the engine takes it in pieces of 32 MB."""
 
-    def edge_parameters(self, limit: int, admitted: int, *, filtered: bool, exact: bool | None) -> edge.SearchParams:
-        """The engine's parameters of a search that may see ``admitted`` vectors."""
-        if exact is None:
-            exact = admitted <= (self.exact_up_to_filtered if filtered else self.exact_up_to)
+    def edge_parameters(self, limit: int, *, filtered: bool, exact: bool) -> edge.SearchParams:
+        """The engine's parameters of a search. Under a filter a graph is walked by ACORN (two steps at a time past what
+        the filter hides), else it falls apart and half a scope costs six points of recall."""
         return edge.SearchParams(
             exact=exact,
             hnsw_ef=max(self.ef, 2 * limit),
@@ -69,7 +63,15 @@ class Collection:
         self.closed = False
 
     def _opened(self, folder: Path) -> Shard:
-        return Shard(folder, min_free_bytes=self._parameters.min_free_bytes)
+        return Shard(
+            folder,
+            dimension=self._dimension_of(Representation(folder.name)),
+            graph=self._parameters.graph,
+            min_free_bytes=self._parameters.min_free_bytes,
+        )
+
+    def _dimension_of(self, representation: Representation) -> int:
+        return 0 if representation is Representation.BM25 else self.dimension
 
     def shard(self, representation: Representation) -> Shard | None:
         """The representation's shard, where something was written to it."""
@@ -88,8 +90,7 @@ class Collection:
                 folder = self.folder / representation
                 new = self.folder / f".new-{representation}"
                 shutil.rmtree(new, ignore_errors=True)
-                dimension = 0 if representation is Representation.BM25 else self.dimension
-                Shard.create(new, dimension=dimension, graph=self._parameters.graph)
+                Shard.create(new, dimension=self._dimension_of(representation), graph=self._parameters.graph)
                 new.rename(folder)
                 self._shards[representation] = self._opened(folder)
             return self._shards[representation]

@@ -132,7 +132,7 @@ class MemoryIndex:
         filter: IndexFilter,
         limit: int,
         *,
-        exact: bool | None = None,
+        exact: bool = False,
     ) -> list[Posting]:
         """See :class:`~clew.storage.base.SearchIndex`; always exact."""
         collection = self._collection(kb_id)

@@ -177,7 +177,7 @@ class QdrantEdgeIndex:
         filter: IndexFilter,
         limit: int,
         *,
-        exact: bool | None = None,
+        exact: bool = False,
     ) -> list[Posting]:
         """See :class:`~clew.storage.base.SearchIndex`. A chunk with several vectors counts with its best one."""
         collection = self._collection(kb_id)
@@ -189,7 +189,6 @@ class QdrantEdgeIndex:
             return []
         with self._guarded(f"search the vectors of {kb_id}"):
             engine_filter = filters.edge_filter(filter)
-            admitted = shard.count(engine_filter, exact=False)
             filtered = engine_filter is not None
             wanted = math.ceil(limit * shard.vectors_per_chunk)
             while True:
@@ -197,7 +196,7 @@ class QdrantEdgeIndex:
                     limit=wanted,
                     query=query,
                     filter=engine_filter,
-                    params=self._parameters.edge_parameters(wanted, admitted, filtered=filtered, exact=exact),
+                    params=self._parameters.edge_parameters(wanted, filtered=filtered, exact=exact),
                     with_payload=filters.POSTING_FIELDS,
                 )
                 with shard.reading() as reader:

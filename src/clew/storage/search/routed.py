@@ -50,7 +50,7 @@ class RoutedIndex:
         filter: IndexFilter,
         limit: int,
         *,
-        exact: bool | None = None,
+        exact: bool = False,
     ) -> list[Posting]:
         return self._of(kb_id).search_vector(kb_id, representation, vector, filter, limit, exact=exact)
 

@@ -38,10 +38,16 @@ _CATCH_UP_BATCH = 1_000
 
 @dataclass(frozen=True, slots=True)
 class GraphParameters:
-    """HNSW: edges per node, and candidates considered while the graph is built."""
+    """From how many vectors on there is a graph (HNSW), and how it is built."""
 
+    scan_up_to: int = 500_000
+    """Shards with no more vectors are scanned, in eight bits, and have no graph …"""
+    scan_up_to_filtered: int = 150_000
+    """… and in larger ones, filters that admit no more than this are scanned beside the graph."""
     m: int = 32
+    """Edges per node."""
     ef_construct: int = 128
+    """Candidates considered while the graph is built."""
 
 
 class ReadersWriter:
@@ -89,10 +95,11 @@ class _Journal:
 class Shard:
     """An open shard. Reads may run in parallel with each other and with one write; writes wait for one another."""
 
-    def __init__(self, folder: Path, *, min_free_bytes: int) -> None:
+    def __init__(self, folder: Path, *, dimension: int, graph: GraphParameters, min_free_bytes: int) -> None:
         """Open what :meth:`create` made. Sweeps what an interrupted rebuild left. ``min_free_bytes`` must be left on
         the device by writes and rebuilds."""
         self._folder = folder
+        self._dimension, self._graph = dimension, graph
         self._min_free_bytes = min_free_bytes
         name = (folder / "current").read_text(encoding="ascii").strip()
         for other in folder.iterdir():
@@ -119,20 +126,7 @@ class Shard:
         """Make an empty shard: vectors of ``dimension``, or terms for BM25 where it is 0."""
         generation = folder / "g1"
         generation.mkdir(parents=True)
-        # Every write is flushed before it is acknowledged, so a log would only write everything twice.
-        # Text, too, gets an index that opens quickly only by the optimiser, which looks at vectors alone: hence one
-        # number a point, without a graph (m = 0).
-        config = edge.EdgeConfig(
-            vectors={"": _vector_parameters(dimension)},
-            hnsw_config=edge.HnswIndexConfig(
-                m=graph.m if dimension else 0, ef_construct=graph.ef_construct, full_scan_threshold=10, payload_m=0
-            ),
-            optimizers=edge.EdgeOptimizersConfig(
-                default_segment_number=1, indexing_threshold=1, deleted_threshold=0.01, vacuum_min_vector_number=1
-            ),
-            wal_enabled=False,
-        )
-        shard = edge.EdgeShard.create(str(generation), config)
+        shard = edge.EdgeShard.create(str(generation), _config(dimension, graph, 0))
         for key in INDEXED_KEYWORDS:
             shard.update(edge.UpdateOperation.create_field_index(key, edge.KeywordIndexParams(enable_hnsw=False)))
         if not dimension:
@@ -210,6 +204,9 @@ class Shard:
                     shutil.copytree(self._folder / f"g{self._generation}", copy)
                     self._journal = _Journal()
                     changes = self.changes
+                    points = int(shard.info().points_count)
+                # Loading with a configuration writes it down; the optimiser builds what it asks for.
+                edge.EdgeShard.load(str(copy), _config(self._dimension, self._graph, points)).close()
                 self._optimise(copy)
                 fresh = edge.EdgeShard.load(str(copy))
                 self._switch(fresh, name, changes)
@@ -301,9 +298,33 @@ class Shard:
             old.close()
 
 
+def _config(dimension: int, graph: GraphParameters, points: int) -> edge.EdgeConfig:
+    """The configuration of a shard with so many points; they get a graph where there are too many to be scanned.
+
+    Every write is flushed before it is acknowledged, so a log would only write everything twice. Text, too, gets an
+    index that opens quickly only by the optimiser, which looks at vectors alone: hence one number a point.
+    """
+    walked = points > graph.scan_up_to and dimension > 0
+    scanned = graph.scan_up_to_filtered if walked else graph.scan_up_to
+    return edge.EdgeConfig(
+        vectors={"": _vector_parameters(dimension)},
+        hnsw_config=edge.HnswIndexConfig(
+            m=graph.m if walked else 0,
+            ef_construct=graph.ef_construct,
+            # In kilobytes of full-precision vectors.
+            full_scan_threshold=max(1, scanned * max(1, dimension) * 4 // 1024),
+            payload_m=0,
+        ),
+        optimizers=edge.EdgeOptimizersConfig(
+            default_segment_number=1, indexing_threshold=1, deleted_threshold=0.01, vacuum_min_vector_number=1
+        ),
+        wal_enabled=False,
+    )
+
+
 def _vector_parameters(dimension: int) -> edge.EdgeVectorParams:
-    """Half precision loses nothing that a ranking shows and halves what an exact scan reads; the graph is built and
-    walked over eight-bit vectors, three times as fast, and its finds are ranked by the stored ones."""
+    """Half precision loses nothing that a ranking shows and halves what is stored; eight-bit vectors are scanned, and
+    walked, three times as fast, and what they bring is ranked by the stored ones."""
     if not dimension:
         return edge.EdgeVectorParams(size=1, distance=edge.Distance.Dot)
     return edge.EdgeVectorParams(
