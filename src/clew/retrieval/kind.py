@@ -24,7 +24,7 @@ from clew.models.base import ChatMessage, ChatModel
 from clew.models.deadline import within
 from clew.retrieval.complexity.verdict import MAX_REPLY_TOKENS, read_verdict
 from clew.retrieval.kind_signals import SIGNALS, SIGNALS_VERSION, kind_signals
-from clew.retrieval.kind_titles import EmbedTexts, TitleMatch, match_titles
+from clew.retrieval.kind_titles import EmbedTexts, TitleMatch, is_one_term, match_titles
 from clew.text.language import detect_language
 from clew.trace import KindDecision
 from clew.types import QuestionKind
@@ -107,7 +107,7 @@ def replay_kind(decision: KindDecision, settings: KindSettings) -> QuestionKind:
     if by_score:
         return by_score
     if _titles_say_summary(decision.title_similarity, decision.title_vector_similarity, settings):
-        return "summary"
+        return "fact" if is_one_term(decision.question) else "summary"
     if decision.llm_verdict is not None:
         return "summary" if decision.llm_verdict else "fact"
     return "summary" if decision.score >= settings.fallback_threshold else "fact"
@@ -216,6 +216,8 @@ def _by_titles(case: _Case, given: Titles | None, embed: EmbedTexts | None) -> K
     match = case.match
     if not _titles_say_summary(match.similarity, match.vector, case.settings):
         return None
+    if is_one_term(case.question):
+        return case.decision("fact", "r2", "is one term, and asks for no summary of " + " / ".join(match.titles))
     return case.decision("summary", "r2", "names what stands under " + " / ".join(match.titles))
 
 

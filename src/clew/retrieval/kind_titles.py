@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
+import rjieba
 
 from clew.retrieval.kind_signals import normalised
 from clew.text.everyday_english import FUNCTION_WORDS
@@ -89,6 +90,13 @@ class TitleMatch:
     similarity: float = 0.0
     titles: tuple[str, ...] = ()
     vector: float | None = None
+
+
+def is_one_term(question: str) -> bool:
+    """Whether the question is one word or name and nothing else ("Danube", "多瑙河"): it asks for no summary, so it is
+    looked up, also where a section bears the name."""
+    words = [word for word in _WORD.findall(question) if word.lower() not in FUNCTION_WORDS]
+    return len(words) + sum(len(rjieba.cut(run)) for run in _HAN_RUN.findall(question)) == 1
 
 
 def topic_of(question: str) -> str:
