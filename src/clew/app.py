@@ -36,7 +36,7 @@ from clew.indexing.arrivals import Arrivals
 from clew.indexing.attachments import Attachments, is_attached
 from clew.indexing.file_facts import corrected_facts
 from clew.indexing.pipeline import IndexingPipeline
-from clew.indexing.reconciling import Finding, Reconciler
+from clew.indexing.reconciling import Finding, Reconciler, outdated
 from clew.indexing.summariser import Summariser
 from clew.models.base import ChatMessage, ChatModel, ComplexityClassifier, Embedder, Reranker, VisionModel
 from clew.models.complexity_head import ComplexityHead
@@ -807,6 +807,7 @@ class Clew:
         return checks
 
     def examine(self, *, repair: bool = False) -> list[Finding]:
+            _checked("index entries", self._check_made_as),
         """In what records, search index and originals do not agree; ``repair`` puts right what can be."""
         return self.reconciler.examine(repair=repair)
 
@@ -825,6 +826,11 @@ class Clew:
             now = self.saved_models.model_copy(update={"embedder": self.settings.models.embedder})
             self.settings = self.settings.model_copy(update={"models": now})
             for name in ("chat", "enrichment", "reranker", "vision", "retriever", "answerer"):
+    def _check_made_as(self) -> str:
+        if said := "; ".join(finding.detail for finding in outdated(self.records, self.index)):
+            raise StorageError(said)
+        return "made in the way in which questions are looked up"
+
                 self.__dict__.pop(name, None)
             # Ingestion keeps its flows for as long as it runs; the next file is read with the new models.
             self.pipeline.vision = self.vision

@@ -132,6 +132,25 @@ def test_create_again_keeps_what_is_there(index: SearchIndex) -> None:
     assert find(index, "猫") == ["a"]
 
 
+def test_a_collection_says_how_its_entries_are_made(index: SearchIndex) -> None:
+    assert (index.made_as("kb"), index.made_as("nothing")) == ("", None)
+    index.create("new", DIMENSION, "terms 1")
+    index.create("new", DIMENSION, "terms 2")
+    assert index.made_as("new") == "terms 1", "what is there is not made anew"
+    index.upsert("new", [text("a", "猫")])
+    index.mark("new", "terms 2")
+    assert index.made_as("new") == "terms 2"
+    index.mark("nothing", "terms 2")
+    assert index.made_as("nothing") is None
+
+
+def test_how_entries_are_made_lasts(index: SearchIndex, reopen: Open) -> None:
+    index.create("new", DIMENSION, "terms 1")
+    assert reopen().made_as("new") == "terms 1"
+    reopen().mark("new", "terms 2")
+    assert reopen().made_as("new") == "terms 2"
+
+
 def test_create_with_another_dimension_is_refused(index: SearchIndex, reopen: Open) -> None:
     with pytest.raises(StorageError, match="dimension"):
         index.create("kb", DIMENSION + 1)

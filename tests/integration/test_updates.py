@@ -253,6 +253,42 @@ def test_no_more_files_are_read_at_once_than_there_are_workers(clew: Clew, slow:
     assert {file.status for file in clew.wait(ids, timeout=60)} == {FileStatus.COMPLETED}
 
 
+def test_an_index_of_another_tokenizer_is_told_and_made_anew(
+    clew: Clew, slow: SlowEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as older:
+        older.setattr("clew.indexing.embedding.tokenize", lambda text: [f"old-{word}" for word in text.split()])
+        older.setattr("clew.indexing.pipeline.MADE_AS", "terms 0, entries 1")
+        file = add(clew, RIVERS)
+        failed = add(clew, "# Lakes\n\nLake Constance is deep.\n", "lakes.md")
+        clew.update_file(failed.file_id, "lakes.pdf", io.BytesIO(b"%PDF-1.7 nothing"))
+        assert clew.wait([failed.file_id], timeout=60)[0].status is FileStatus.FAILED
+
+    def by_words(question: str) -> str:
+        overlay = {"representations": {"l2": False}}
+        hits = clew.search(question, kbs=["notes"], mode="single", kind="fact", overlay=overlay).hits
+        return " ".join(hit.text for hit in hits)
+
+    assert by_words("How long is the Danube?") == ""
+    check = next(check for check in clew.check() if check.name == "index entries")
+    assert not check.ok
+    assert "notes was made by another version of Clew (terms 0, entries 1, now terms" in check.detail
+    assert "clew doctor --deep --repair" in check.detail
+    assert [(finding.kind, finding.repaired) for finding in clew.examine()] == [("outdated entries", False)]
+    slow.passages = 0
+
+    repaired = clew.examine(repair=True)
+
+    assert [(finding.kind, finding.repaired) for finding in repaired] == [("outdated entries", True)]
+    assert "2,850" in by_words("How long is the Danube?")
+    assert slow.passages == 0, "vectors come from the cache"
+    clew.restore_file(failed.file_id)
+    assert "Constance" in by_words("How deep is Lake Constance?")
+    assert next(check for check in clew.check() if check.name == "index entries").ok
+    assert clew.examine() == []
+    assert clew.file(file.file_id).status is FileStatus.COMPLETED
+
+
 def test_what_does_not_agree_is_found_and_repaired(clew: Clew, slow: SlowEmbedder) -> None:
     file, lost = add(clew, RIVERS), add(clew, "# Lakes\n\nLake Constance.\n", "lakes.md")
     clew.originals.delete(lost.file_key)

@@ -130,7 +130,14 @@ class FileChange(_In):
 class Finding(_Out):
     """Something in which records, search index and originals do not agree."""
 
-    kind: Literal["stale entries", "missing entries", "unknown original", "missing original", "damaged original"]
+    kind: Literal[
+        "stale entries",
+        "missing entries",
+        "outdated entries",
+        "unknown original",
+        "missing original",
+        "damaged original",
+    ]
     kb_id: str
     file_id: str
     detail: str

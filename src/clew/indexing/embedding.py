@@ -12,8 +12,14 @@ from dataclasses import dataclass
 
 from clew.models.base import Embedder
 from clew.storage.base import IndexEntry, VectorCache
+from clew.text import tokenizing
 from clew.text.tokenizing import tokenize
 from clew.types import ChildChunk, FloatArray, Representation
+
+VERSION = 1
+"""Raise it whenever other texts, titles or fields go into the entries of the search index."""
+MADE_AS = f"terms {tokenizing.VERSION}, entries {VERSION}"
+"""How the entries of an index that is written now are made."""
 
 BATCH = 64
 # Titles tell the encoder what a bare table row is about, but must not crowd out the passage.

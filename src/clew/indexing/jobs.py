@@ -24,7 +24,7 @@ from clew.errors import ClewError, ConflictError, InputError, NotFoundError, Sto
 from clew.indexing.attaching import embed_attached, stage_attached
 from clew.indexing.embedding import EmbeddingReport
 from clew.indexing.pipeline import IndexingPipeline, Progress
-from clew.indexing.reconciling import Reconciler
+from clew.indexing.reconciling import Reconciler, outdated
 from clew.indexing.summariser import RunOverError, Summariser
 from clew.types import SUMMARIES_GO_ON, File, FileStatus, SummaryStatus
 
@@ -42,6 +42,7 @@ _IDLE_POLL_SECONDS = 0.5
 _MIN_PROGRESS_SECONDS = 0.2
 _CLOSE_SECONDS = 5
 _dbos_log = logging.getLogger("dbos")
+_log = logging.getLogger(__name__)
 
 _running: IngestionJobs | None = None
 _start_lock = threading.Lock()
@@ -100,6 +101,8 @@ class IngestionJobs:
                 ) from error
             self._started = True
         self._reconciler.sweep()
+        for finding in outdated(self.pipeline.records, self.pipeline.index):
+            _log.warning("%s", finding.detail)
         self._queue_what_is_unfinished()
 
     def enqueue(self, file: File) -> None:

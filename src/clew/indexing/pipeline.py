@@ -18,7 +18,7 @@ from clew.indexing.caching import CachedPageTexts, FileCache
 from clew.indexing.changes import compare_blocks
 from clew.indexing.chunking import chunk_file
 from clew.indexing.editing import apply_edits
-from clew.indexing.embedding import EmbeddingReport, embed_children, index_entries
+from clew.indexing.embedding import MADE_AS, EmbeddingReport, embed_children, index_entries
 from clew.indexing.enrichment import EnrichmentReport, enrich
 from clew.indexing.file_facts import merged_facts, read_facts
 from clew.indexing.granularity import embed_granularities
@@ -159,7 +159,7 @@ class IndexingPipeline:
             entries += granularities.entries(children, version)
             report = report + more
         progress("index", _EMBEDDED)
-        self.index.create(kb.kb_id, self.embedder.dimension)
+        self.index.create(kb.kb_id, self.embedder.dimension, MADE_AS)
         self.index.upsert(kb.kb_id, entries)
         return report
 

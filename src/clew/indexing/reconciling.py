@@ -15,11 +15,15 @@ from typing import Literal
 
 from clew.errors import ClewError
 from clew.indexing.arrivals import Arrivals
+from clew.indexing.embedding import MADE_AS
 from clew.indexing.pipeline import IndexingPipeline
+from clew.storage.base import Records, SearchIndex
 from clew.types import File, FileStatus, KnowledgeBase, Representation
 
 _Repair = Callable[[], object]
-Disagreement = Literal["stale entries", "missing entries", "unknown original", "missing original", "damaged original"]
+Disagreement = Literal[
+    "stale entries", "missing entries", "outdated entries", "unknown original", "missing original", "damaged original"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +54,23 @@ class Reconciler:
         """Compare everything; with ``repair`` also put right what can be: leftovers go, missing entries are made anew
         from the records. A missing or damaged original cannot be made again."""
         found: list[Finding] = []
-        for finding, mend in (*self._stale(), *self._unknown_originals(), *self._missing()):
+        for finding, mend in (*self._stale(), *self._unknown_originals(), *self._outdated(), *self._missing()):
             found.append(_repaired(finding, mend) if repair and mend is not None else finding)
         return found
+
+    def _outdated(self) -> Iterator[tuple[Finding, _Repair]]:
+        for finding in outdated(self.pipeline.records, self.pipeline.index):
+            yield finding, partial(self._make_anew, finding.kb_id)
+
+    def _make_anew(self, kb_id: str) -> None:
+        """Write the entries of all files again, over the old ones; marked when all are there, so that an interrupted
+        repair is begun again. Vectors that the encoder would make alike come from the cache."""
+        for file in self.pipeline.records.list_files(kb_id):
+            if file.status is FileStatus.COMPLETED:
+                self._index_again(file)
+            elif file.version:  # a person may go back to it
+                self.pipeline.index_version(file.file_id, file.version, lambda *_: None)
+        self.pipeline.index.mark(kb_id, MADE_AS)
 
     def _stale(self) -> Iterator[tuple[Finding, _Repair]]:
         index, records = self.pipeline.index, self.pipeline.records
@@ -111,6 +129,19 @@ class Reconciler:
     def _index_again(self, file: File) -> None:
         self.pipeline.index_version(file.file_id, file.version, lambda *_: None)
         self.indexed_again(file)
+
+
+def outdated(records: Records, index: SearchIndex) -> Iterator[Finding]:
+    """The knowledge bases whose index was made in another way than questions are looked up now: by another tokenizer,
+    or of other texts."""
+    for kb in records.list_kbs():
+        made_as = None if kb.conversation_id else index.made_as(kb.kb_id)
+        if made_as not in (None, MADE_AS):
+            detail = (
+                f"the search index of {kb.name} was made by another version of Clew ({made_as or 'unmarked'}, now "
+                f"{MADE_AS}), so that some questions find less in it; `clew doctor --deep --repair` makes it anew"
+            )
+            yield Finding("outdated entries", kb.kb_id, "", detail)
 
 
 def _wanted_versions(file: File) -> set[int]:

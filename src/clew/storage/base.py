@@ -595,9 +595,17 @@ class Posting:
 class SearchIndex(Protocol):
     """BM25 and vectors; one collection per KB with its own statistics and embedder."""
 
-    def create(self, kb_id: str, dimension: int) -> None:
+    def create(self, kb_id: str, dimension: int, made_as: str = "") -> None:
         """Make the KB's collection; nothing happens where it exists with the same dimension. Raises StorageError
-        where the dimension differs."""
+        where the dimension differs. ``made_as`` says how its entries are made, and is kept with it."""
+        ...
+
+    def made_as(self, kb_id: str) -> str | None:
+        """What the collection was created or marked with; None where there is none."""
+        ...
+
+    def mark(self, kb_id: str, made_as: str) -> None:
+        """Say of an existing collection that all its entries are made anew, in this way."""
         ...
 
     def drop(self, kb_id: str) -> None:

@@ -21,6 +21,10 @@ import rjieba
 from clew.text.language import HAN
 from clew.text.simplified import to_simplified
 
+VERSION = 1
+"""Raise it whenever :func:`tokenize` gives something else for a text: indexes that were built before do not match what
+is asked since, and are built again (``clew doctor --deep --repair``)."""
+
 _MAX_TERM = 64
 """Longer terms are cut off; nobody asks for them in full."""
 _MAX_RUN = 2_000

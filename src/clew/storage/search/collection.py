@@ -12,7 +12,7 @@ from pathlib import Path
 import qdrant_edge as edge
 
 from clew.errors import StorageError
-from clew.storage.search.shard import GraphParameters, Shard
+from clew.storage.search.shard import GraphParameters, Shard, replace_text
 from clew.types import Representation
 
 
@@ -47,13 +47,24 @@ class SearchParameters:
         )
 
 
+ABOUT = "kb.json"
+"""A collection's dimension, and how its entries are made."""
+
+
+def write_about(folder: Path, dimension: int, made_as: str) -> None:
+    """Write :data:`ABOUT`."""
+    replace_text(folder / ABOUT, json.dumps({"dimension": dimension, "made_as": made_as}))
+
+
 class Collection:
     """A knowledge base's folder and its open shards."""
 
     def __init__(self, folder: Path, parameters: SearchParameters) -> None:
         self.folder = folder
         self._parameters = parameters
-        self.dimension = int(json.loads((folder / "kb.json").read_text(encoding="utf-8"))["dimension"])
+        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        self.dimension = int(about["dimension"])
+        self.made_as = str(about.get("made_as", ""))
         self._lock = threading.Lock()
         self._shards: dict[Representation, Shard] = {}
         for representation in Representation:
@@ -61,6 +72,12 @@ class Collection:
                 self._shards[representation] = self._opened(folder / representation)
         self.last_write = time.monotonic()
         self.closed = False
+
+    def mark(self, made_as: str) -> None:
+        """Keep how its entries are made."""
+        with self._lock:
+            write_about(self.folder, self.dimension, made_as)
+            self.made_as = made_as
 
     def _opened(self, folder: Path) -> Shard:
         return Shard(

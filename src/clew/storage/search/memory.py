@@ -35,6 +35,7 @@ class _Terms:
 @dataclass(slots=True)
 class _Collection:
     dimension: int
+    made_as: str
     terms: dict[_Key, _Terms] = field(default_factory=dict)
     vectors: dict[Representation, dict[_Key, IndexEntry]] = field(default_factory=lambda: defaultdict(dict))
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -58,17 +59,28 @@ class MemoryIndex:
                 self._collections.move_to_end(kb_id)
             return collection
 
-    def create(self, kb_id: str, dimension: int) -> None:
+    def create(self, kb_id: str, dimension: int, made_as: str = "") -> None:
         """See :class:`~clew.storage.base.SearchIndex`."""
         if dimension < 1:
             raise StorageError(f"The search index of {kb_id} cannot hold vectors of dimension {dimension}.")
         with self._lock:
-            known = self._collections.setdefault(kb_id, _Collection(dimension))
+            known = self._collections.setdefault(kb_id, _Collection(dimension, made_as))
             self._collections.move_to_end(kb_id)
             while len(self._collections) > self._limit:
                 self._collections.popitem(last=False)
         if known.dimension != dimension:
             raise StorageError(f"The search index of {kb_id} holds vectors of dimension {known.dimension}.")
+
+    def made_as(self, kb_id: str) -> str | None:
+        """See :class:`~clew.storage.base.SearchIndex`."""
+        collection = self._collection(kb_id)
+        return None if collection is None else collection.made_as
+
+    def mark(self, kb_id: str, made_as: str) -> None:
+        """See :class:`~clew.storage.base.SearchIndex`."""
+        collection = self._collection(kb_id)
+        if collection is not None:
+            collection.made_as = made_as
 
     def drop(self, kb_id: str) -> None:
         """See :class:`~clew.storage.base.SearchIndex`."""

@@ -3,7 +3,7 @@
 ::
 
     ROOT/lock                  held by the one process that may use the index
-    ROOT/<kb>/kb.json          {"dimension": 384}
+    ROOT/<kb>/kb.json          {"dimension": 384, "made_as": "terms 1, entries 1"}
     ROOT/<kb>/bm25/ l1/ l2/ …  one shard per representation, made when it is first written
 
 A shard per representation, because a point takes the room of every vector that its shard knows, whether it has it or
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import json
 import logging
 import math
 import os
@@ -34,8 +33,8 @@ import qdrant_edge as edge
 from clew.errors import ClewError, StorageBusyError, StorageError, StorageFullError
 from clew.storage.base import IndexEntry, IndexFilter, Posting
 from clew.storage.search import filters
-from clew.storage.search.collection import Collection, SearchParameters
-from clew.storage.search.shard import Shard, refuse_when_full, replace_text
+from clew.storage.search.collection import ABOUT, Collection, SearchParameters, write_about
+from clew.storage.search.shard import Shard, refuse_when_full
 from clew.types import FloatArray, Representation
 
 logger = logging.getLogger(__name__)
@@ -69,7 +68,7 @@ class QdrantEdgeIndex:
 
     # --- collections ---------------------------------------------------------------------------------------
 
-    def create(self, kb_id: str, dimension: int) -> None:
+    def create(self, kb_id: str, dimension: int, made_as: str = "") -> None:
         """See :class:`~clew.storage.base.SearchIndex`."""
         if dimension < 1:
             raise StorageError(f"The search index of {kb_id} cannot hold vectors of dimension {dimension}.")
@@ -80,13 +79,25 @@ class QdrantEdgeIndex:
                 new = self._root / f".new-{_folder_name(kb_id)}"
                 shutil.rmtree(new, ignore_errors=True)
                 new.mkdir()
-                replace_text(new / "kb.json", json.dumps({"dimension": dimension}))
+                write_about(new, dimension, made_as)
                 new.rename(self._folder(kb_id))
             elif collection.dimension != dimension:
                 raise StorageError(
                     f"The search index of {kb_id} holds vectors of dimension {collection.dimension}, not {dimension}; "
                     "index its files again with the new embedder in a new knowledge base."
                 )
+
+    def made_as(self, kb_id: str) -> str | None:
+        """See :class:`~clew.storage.base.SearchIndex`."""
+        collection = self._collection(kb_id)
+        return None if collection is None else collection.made_as
+
+    def mark(self, kb_id: str, made_as: str) -> None:
+        """See :class:`~clew.storage.base.SearchIndex`."""
+        collection = self._collection(kb_id)
+        if collection is not None:
+            with self._guarded(f"mark the search index of {kb_id}"):
+                collection.mark(made_as)
 
     def drop(self, kb_id: str) -> None:
         """See :class:`~clew.storage.base.SearchIndex`."""
@@ -267,7 +278,7 @@ class QdrantEdgeIndex:
 
     def check(self) -> str:
         """See :class:`~clew.storage.base.SearchIndex`."""
-        names = [path for path in self._root.iterdir() if (path / "kb.json").is_file()]
+        names = [path for path in self._root.iterdir() if (path / ABOUT).is_file()]
         points = 0
         for path in names:
             collection = self._collection(_kb_id(path.name))
@@ -296,7 +307,7 @@ class QdrantEdgeIndex:
             raise StorageError(f"The search index in {self._root} is closed; open it again.")
         if kb_id not in self._collections:
             folder = self._folder(kb_id)
-            if not (folder / "kb.json").is_file():
+            if not (folder / ABOUT).is_file():
                 return None
             self._collections[kb_id] = Collection(folder, self._parameters)
             self._wake.set()

@@ -20,9 +20,15 @@ class RoutedIndex:
     def _of(self, kb_id: str) -> SearchIndex:
         return self.passing if self._passes(kb_id) else self.lasting
 
-    def create(self, kb_id: str, dimension: int) -> None:
+    def create(self, kb_id: str, dimension: int, made_as: str = "") -> None:
         """See :class:`~clew.storage.base.SearchIndex`, as all that follows."""
-        self._of(kb_id).create(kb_id, dimension)
+        self._of(kb_id).create(kb_id, dimension, made_as)
+
+    def made_as(self, kb_id: str) -> str | None:
+        return self._of(kb_id).made_as(kb_id)
+
+    def mark(self, kb_id: str, made_as: str) -> None:
+        self._of(kb_id).mark(kb_id, made_as)
 
     def drop(self, kb_id: str) -> None:
         self._of(kb_id).drop(kb_id)
