@@ -17,10 +17,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
-from clew.answering.answer import Answerer
+from clew.answering.answer import Answerer, usage_event
 from clew.answering.conversation_files import ConversationFiles
 from clew.answering.runs import AnswerRuns, stored_events
 from clew.answering.small_talk import small_talk
+from clew.answering.titles import Titling, first_title
 from clew.config import (
     ChatSettings,
     RerankerSettings,
@@ -61,7 +62,7 @@ from clew.storage.records import SqlRecords
 from clew.storage.search.memory import MemoryIndex
 from clew.storage.search.qdrant import QdrantEdgeIndex
 from clew.storage.search.routed import RoutedIndex
-from clew.trace import ComplexityDecision, KindDecision, to_json
+from clew.trace import ComplexityDecision, KindDecision, RetrievalTrace, to_json
 from clew.types import (
     SUMMARIES_GO_ON,
     AnswerEvent,
@@ -86,7 +87,6 @@ if TYPE_CHECKING:
     from clew.indexing.jobs import IngestionJobs
 
 _POLL_SECONDS = 0.1
-_TITLE_CHARACTERS = 60
 _HISTORY_MESSAGES = 8
 
 
@@ -265,9 +265,8 @@ class Clew:
             self.records, self.index, self._decide, self._planner, self._decide_kind, self.reranker, self.enrichment
         )
 
-    def _planner(self, kbs: Sequence[SearchedKb], scope: Scope) -> Planner:
+    def _planner(self, kbs: Sequence[SearchedKb], scope: Scope, model: ChatModel | None) -> Planner:
         recursion = kbs[0].settings.recursion
-        model = self.enrichment
         if recursion.planner == "model" and model is None:
             raise SettingsError(
                 "recursion.planner: 'model' needs a language model; set models.enrichment.url, or choose auto."
@@ -502,6 +501,11 @@ class Clew:
         """Files of a KB by creation, filtered by status and by a part of the name or of what is known about them."""
         return self.records.list_files(self.kb(kb).kb_id, offset=offset, limit=limit, status=status, text=text)
 
+    def moving_files(self, kb: str, since: str = "") -> list[File]:
+        """Files of a KB that are being processed or summarised, and those that changed after the time ``since`` (as
+        ``updated_at`` of files; empty: all), by creation."""
+        return self.records.moving_files(self.kb(kb).kb_id, since)
+
     def count_files(self, kb: str) -> Mapping[FileStatus, int]:
         """How many files of each status a KB has."""
         return self.records.count_files(self.kb(kb).kb_id)
@@ -600,30 +604,45 @@ class Clew:
         where none is named. Follow it with :meth:`answer_events`."""
         request = self._request(question, kbs, files, sections, mode, kind, {}, conversation_id)
         kb_ids = tuple(kb.kb.kb_id for kb in request.kbs)
+        titled: Conversation | None = None
         if conversation_id is None:
-            conversation_id = self.create_conversation(_title_of(question), kb_ids).conversation_id
+            conversation_id = self.create_conversation(first_title(question), kb_ids).conversation_id
+            titled = self.conversation(conversation_id)
         else:
             history = tuple(map(_turn, self.messages(conversation_id)[-_HISTORY_MESSAGES:]))
             request = replace(request, history=history)
             if not history and not self.conversation(conversation_id).title:
-                self.rename_conversation(conversation_id, _title_of(question))
+                self.rename_conversation(conversation_id, first_title(question))
+                titled = self.conversation(conversation_id)
         self.records.add_message(Message(_new_id("m"), conversation_id, "user", request.question.strip(), _now()))
         message = Message(_new_id("m"), conversation_id, "assistant", "", _now(), "streaming")
         self.records.add_message(message)
         ids = {"conversation_id": conversation_id, "message_id": message.message_id}
-        self._runs.start(message.message_id, _with_ids(self._answer(request, conversation_id), ids))
+        trace = RetrievalTrace(request.question, request.question)
+        events = _with_ids(self._answer(request, conversation_id, trace), ids)
+        if titled is not None and (titling := self._titling(request)) is not None:
+            events = titling.beside(events, titled, message.message_id, trace)
+        self._runs.start(message.message_id, events, lambda: usage_event(trace))
         return message.message_id
 
+    def _titling(self, request: RetrievalRequest) -> Titling | None:
+        timeout = self.settings.answer.title_timeout
+        if self.enrichment is None or not timeout or small_talk(request.question, request.history) is not None:
+            return None
+        return Titling(self.enrichment, timeout, self.records, self._runs)
+
     def answer_events(self, message_id: str, after: int = 0) -> Iterator[tuple[int, AnswerEvent]]:
-        """The answer's events after sequence number ``after`` (the first has 1), until the terminal one; an answer
-        whose run is gone is told from its message. Raises NotFoundError for an unknown message."""
+        """The answer's events after sequence number ``after`` (the first has 1), until the terminal one. An answer
+        whose run is gone is told from its message, with its text in one piece; to who has seen more pieces than that,
+        its end. Raises NotFoundError for an unknown message."""
         run = self._runs.get(message_id)
         if run is not None:
             yield from run.follow(after)
             return
-        for number, event in enumerate(stored_events(self.records.get_message(message_id)), start=1):
-            if number > after:
-                yield number, event
+        stored = list(enumerate(stored_events(self.records.get_message(message_id)), start=1))
+        yield from stored[after:]
+        if after > len(stored):
+            yield after + 1, stored[-1][1]
 
     def stop_answer(self, message_id: str) -> None:
         """Stop an answer that is being written; what there is stays. Raises NotFoundError for an unknown message."""
@@ -679,7 +698,7 @@ class Clew:
         """
         settings = self.settings if kb is None else self.settings.for_kb(self.kb(kb).settings)
         embed = partial(self._question_vector, question)
-        return (self._decide if record else self._decision)(question, "auto", settings, embed)
+        return (self._decide if record else self._decision)(question, "auto", settings, embed, self.enrichment)
 
     def route_kind(
         self, question: str, *, kb: str | None = None, kind: KindChoice = "auto", record: bool = True
@@ -690,7 +709,7 @@ class Clew:
         found = None if kb is None else self.kb(kb)
         settings = self.settings if found is None else self.settings.for_kb(found.settings)
         scope = None if found is None else Scope((found.kb_id,))
-        return self._kind(question, kind, settings, scope, record=record)
+        return self._kind(question, kind, settings, scope, self.enrichment, record=record)
 
     def decisions(
         self, *, offset: int = 0, limit: int | None = None, latest_first: bool = False
@@ -788,6 +807,7 @@ class Clew:
         checks = [
             _checked("records", self.records.check),
             _checked("search index", self.index.check),
+            _checked("index entries", self._check_made_as),
             _checked("originals", self.originals.check),
             _checked("embedder", lambda: f"{self.embedder.name}, {self.embedder.dimension} dimensions"),
         ]
@@ -806,8 +826,12 @@ class Clew:
             checks.append(_checked("reranker", lambda: _probe_reranker(self.reranker)))
         return checks
 
+    def _check_made_as(self) -> str:
+        if said := "; ".join(finding.detail for finding in outdated(self.records, self.index)):
+            raise StorageError(said)
+        return "made in the way in which questions are looked up"
+
     def examine(self, *, repair: bool = False) -> list[Finding]:
-            _checked("index entries", self._check_made_as),
         """In what records, search index and originals do not agree; ``repair`` puts right what can be."""
         return self.reconciler.examine(repair=repair)
 
@@ -826,11 +850,6 @@ class Clew:
             now = self.saved_models.model_copy(update={"embedder": self.settings.models.embedder})
             self.settings = self.settings.model_copy(update={"models": now})
             for name in ("chat", "enrichment", "reranker", "vision", "retriever", "answerer"):
-    def _check_made_as(self) -> str:
-        if said := "; ".join(finding.detail for finding in outdated(self.records, self.index)):
-            raise StorageError(said)
-        return "made in the way in which questions are looked up"
-
                 self.__dict__.pop(name, None)
             # Ingestion keeps its flows for as long as it runs; the next file is read with the new models.
             self.pipeline.vision = self.vision
@@ -858,18 +877,27 @@ class Clew:
     def _saved_settings(self) -> Settings:
         return self.settings.model_copy(update={"models": self.saved_models})
 
-    def _decide_kind(self, question: str, kind: KindChoice, kb: SearchedKb, scope: Scope) -> KindDecision:
-        return self._kind(question, kind, kb.settings, scope)
+    def _decide_kind(
+        self, question: str, kind: KindChoice, kb: SearchedKb, scope: Scope, model: ChatModel | None
+    ) -> KindDecision:
+        return self._kind(question, kind, kb.settings, scope, model)
 
     def _kind(
-        self, question: str, kind: KindChoice, settings: Settings, scope: Scope | None, *, record: bool = True
+        self,
+        question: str,
+        kind: KindChoice,
+        settings: Settings,
+        scope: Scope | None,
+        model: ChatModel | None,
+        *,
+        record: bool = True,
     ) -> KindDecision:
         decision = decide_kind(
             question,
             kind=kind,
             settings=settings.kind,
             titles=None if scope is None else partial(titles_in, self.records, scope),
-            chat_model=self.enrichment,
+            chat_model=model,
         )
         if record:
             self.records.add_decision("kind", to_json(decision))
@@ -880,14 +908,24 @@ class Clew:
         return vector
 
     def _decide(
-        self, question: str, mode: RetrievalMode, settings: Settings, embed: Callable[[], FloatArray]
+        self,
+        question: str,
+        mode: RetrievalMode,
+        settings: Settings,
+        embed: Callable[[], FloatArray],
+        model: ChatModel | None,
     ) -> ComplexityDecision:
-        decision = self._decision(question, mode, settings, embed)
+        decision = self._decision(question, mode, settings, embed, model)
         self.records.add_decision("complexity", to_json(decision))
         return decision
 
     def _decision(
-        self, question: str, mode: RetrievalMode, settings: Settings, embed: Callable[[], FloatArray]
+        self,
+        question: str,
+        mode: RetrievalMode,
+        settings: Settings,
+        embed: Callable[[], FloatArray],
+        model: ChatModel | None,
     ) -> ComplexityDecision:
         # The head knows the vectors of one embedder only; with another it goes by the features.
         known = self.embedder.name == self.complexity_head.embedder_name
@@ -896,7 +934,7 @@ class Clew:
             mode=mode,
             settings=settings.complexity,
             classifier=self.classifier,
-            chat_model=self.enrichment,
+            chat_model=model,
             embed_question=embed if known else None,
             head=self.complexity_head,
         )
@@ -929,10 +967,10 @@ class Clew:
         )
         return RetrievalRequest(question, searched, scope, mode, kind)
 
-    def _answer(self, request: RetrievalRequest, conversation_id: str) -> Iterator[AnswerEvent]:
+    def _answer(self, request: RetrievalRequest, conversation_id: str, trace: RetrievalTrace) -> Iterator[AnswerEvent]:
         if small_talk(request.question, request.history) is None:
             request = self._files.join(request, conversation_id, self.settings)
-        yield from self.answerer.answer(request)
+        yield from self.answerer.answer(request, trace)
 
     def _writable_kb(self, name_or_id: str) -> KnowledgeBase:
         kb = self.kb(name_or_id)
@@ -1082,8 +1120,3 @@ def _now() -> str:
 
 def _turn(message: Message) -> Turn:
     return Turn("user" if message.role == "user" else "assistant", message.content)
-
-
-def _title_of(question: str) -> str:
-    line = " ".join(question.split())
-    return line if len(line) <= _TITLE_CHARACTERS else line[: _TITLE_CHARACTERS - 1] + "…"

@@ -334,6 +334,8 @@ class AnswerSettings(_Section):
     """Longest answer that the language model may write."""
     quote_sentences: int = Field(3, ge=1, le=10)
     """Sentences or table rows that an answer without a language model quotes."""
+    title_timeout: float = Field(20.0, ge=0)
+    """Seconds that the language model has to name a conversation; 0: its first question stays its title."""
 
 
 class AttachmentSettings(_Section):

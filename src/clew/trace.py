@@ -7,6 +7,7 @@ JSON is streamed, stored in the message's ``usage`` and replayed.
 from __future__ import annotations
 
 import dataclasses
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ from typing import Any, Literal
 import numpy as np
 
 from clew.types import QuestionKind, TokenUsage
+
+_spending = threading.Lock()
 
 StopReason = Literal[
     "single",
@@ -194,6 +197,10 @@ class RetrievalTrace:
     degraded: list[str] = field(default_factory=list)
     ms: dict[str, float] = field(default_factory=dict)
     usage: TokenUsage = field(default_factory=TokenUsage)
+    """What all model calls for the question cost …"""
+    usage_by_part: Mapping[str, TokenUsage] = field(default_factory=dict)
+    """… and what for: ``rewrite``, ``complexity``, ``kind``, ``sections``, ``hyde``, ``planner``, ``rerank``,
+    ``embed``, ``answer``, ``title``."""
     attachments: list[dict[str, Any]] = field(default_factory=list)
     """Per attachment that was asked: ``file_id``, ``name``, ``tier``, ``status``, ``reason``, ``tokens``, and how it
     was ``read``: whole, by words and vectors, by words, or not at all."""
@@ -208,6 +215,19 @@ class RetrievalTrace:
             yield
         finally:
             self.ms[name] = self.ms.get(name, 0.0) + (time.perf_counter() - start) * 1000
+
+    def spend(self, part: str, usage: TokenUsage) -> None:
+        """Add the cost of a model call; several threads may."""
+        with _spending:
+            # A new mapping each time: the trace may be written out while a call that was given up comes to its end.
+            spent = self.usage_by_part.get(part, TokenUsage()) + usage
+            self.usage_by_part = {**self.usage_by_part, part: spent}
+            self.usage = self.usage + usage
+
+    def tokens(self, part: str) -> int:
+        """What a part of the work cost until now in tokens of language models."""
+        usage = self.usage_by_part.get(part, TokenUsage())
+        return usage.prompt_tokens + usage.completion_tokens
 
 
 def to_json(value: Any) -> Any:

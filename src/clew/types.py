@@ -320,6 +320,8 @@ class File:
     summary_done: int = 0
     """Sections and passages that are summarised, of ``summary_total``."""
     summary_total: int = 0
+    usage: Mapping[str, TokenUsage] = field(default_factory=dict)
+    """What models were asked about it since it was added, by part: ``vision``, ``summary``, ``questions``."""
     summary_model: str = ""
     """The model that wrote the summaries; empty where they are extractive."""
     summary_reason: str = ""
@@ -464,12 +466,15 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
-    """Tokens that the models of one question consumed."""
+    """What models consumed: tokens of language (and vision) models, embedders and rerankers."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     embedding_tokens: int = 0
     calls: int = 0
+    """Of language models, vision models and rerankers."""
+    rerank_tokens: int = 0
+    """Estimated: question and passage for each passage."""
 
     def __add__(self, other: TokenUsage) -> TokenUsage:
         return TokenUsage(
@@ -477,6 +482,7 @@ class TokenUsage:
             self.completion_tokens + other.completion_tokens,
             self.embedding_tokens + other.embedding_tokens,
             self.calls + other.calls,
+            self.rerank_tokens + other.rerank_tokens,
         )
 
 

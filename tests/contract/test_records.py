@@ -15,7 +15,7 @@ from clew.errors import ConflictError, NotFoundError
 from clew.storage.base import Attachment, Conversation, Message
 from clew.storage.records import SqlRecords
 from clew.storage.records.tables import HEAD
-from clew.types import ChangeReport, FileStatus, SummarySource, SummaryStatus
+from clew.types import ChangeReport, FileStatus, SummarySource, SummaryStatus, TokenUsage
 from fakes import samples
 
 T = TypeVar("T")
@@ -474,6 +474,34 @@ class TestHiding:
         with pytest.raises(NotFoundError):
             kb.update_file("nothing", enabled=False)
 
+    def test_files_that_move(self, kb: SqlRecords) -> None:
+        completed(kb, "f1", "v1")
+        kb.add_file(samples.new_file("f2", "v2"))
+        done = kb.get_file("f1").updated_at
+        assert [f.file_id for f in kb.moving_files("kb1", "")] == ["f1", "f2"]
+        assert [f.file_id for f in kb.moving_files("kb1", done)] == ["f2"]
+        kb.fail("f2", 1, "broken")
+        failed = kb.get_file("f2").updated_at
+        assert [f.file_id for f in kb.moving_files("kb1", done)] == ["f2"]
+        assert kb.moving_files("kb1", failed) == []
+        run = kb.begin_summaries("f1")
+        assert [f.file_id for f in kb.moving_files("kb1", failed)] == ["f1"]
+        kb.end_summaries("f1", run)
+        assert kb.moving_files("kb1", failed) == kb.moving_files("kb2", "") == []
+
+    def test_what_models_cost_adds_up_by_part(self, kb: SqlRecords) -> None:
+        kb.add_file(samples.new_file())
+        assert kb.get_file("f1").usage == {}
+        done = at_once(8, lambda i: kb.add_usage("f1", "vision" if i % 2 else "summary", TokenUsage(10, i, calls=1)))
+        assert done == [None] * 8
+        assert kb.get_file("f1").usage == {
+            "summary": TokenUsage(40, 0 + 2 + 4 + 6, calls=4),
+            "vision": TokenUsage(40, 1 + 3 + 5 + 7, calls=4),
+        }
+        publish(kb)
+        assert kb.get_file("f1").usage["vision"].calls == 4, "a new version costs more, not anew"
+        kb.add_usage("gone", "vision", TokenUsage(1))
+
     def test_a_deleted_file_is_gone_with_all_versions(self, kb: SqlRecords) -> None:
         completed(kb)
         kb.begin_update(samples.new_file("f1", "v1b"))
@@ -555,6 +583,14 @@ class TestConversations:
         records.add_message(Message("m1", "c1", "user", "收入?", "2025-01-03T00:00:00.000000+00:00"))
         assert [c.conversation_id for c in records.list_conversations()] == ["c1", "c2"]
         assert [c.conversation_id for c in records.list_conversations(offset=1, limit=1)] == ["c2"]
+
+    def test_a_title_is_given_only_instead_of_the_one_that_is_meant(self, records: SqlRecords) -> None:
+        records.create_conversation(Conversation("c1", "first", "2025-01-01", "2025-01-01"))
+        records.rename_conversation("c1", "second", instead_of="first")
+        records.rename_conversation("c1", "third", instead_of="first")
+        assert records.get_conversation("c1").title == "second"
+        with pytest.raises(NotFoundError):
+            records.rename_conversation("c2", "x", instead_of="first")
 
     def test_messages_keep_their_order_and_usage(self, records: SqlRecords) -> None:
         records.create_conversation(_Talk.first)

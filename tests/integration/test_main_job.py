@@ -98,7 +98,7 @@ def test_a_model_writes_the_answer_and_unknown_citations_are_dropped(tmp_path: P
             clew.create_kb("notes")
             add(clew, "notes", "rivers.md", RIVERS)
             assert answer(clew, "notes", "How long is the Danube?") == "It is 2,850 km long [1]."
-        prompt = str(server.requests[-1])
+        prompt = next(request.text for request in server.chats if "<source number=" in request.text)
     assert "2,850 kilometres" in prompt
 
 

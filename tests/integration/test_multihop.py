@@ -88,6 +88,7 @@ def test_the_model_leads_from_hop_to_hop(clew: Clew, server: ScriptedServer) -> 
     assert "Henry Edwards (actor)" in titles(result)
     assert trace.usage.calls == 2
     assert trace.usage.prompt_tokens == 22
+    assert [step.tokens for step in trace.rounds] == [18, 18]
     assert [step.name for step in trace.rounds[1].stages][-2:] == ["fuse", "merge"]
     first = server.chats[0]
     assert first.body["temperature"] == 0

@@ -107,6 +107,12 @@ def test_a_model_that_is_configured_later_writes_them_for_the_files_that_are_the
         assert "question" in hits[0].representations
         assert hits[0].section_titles[-1] == "The wool trade"
         asked = len(server.chats)
+        usage = clew.file(file.file_id).usage
+        assert {part: cost.calls for part, cost in usage.items()} == {
+            "summary": sum("Summarise the section" in request.text for request in server.chats),
+            "questions": sum("questions that the passage" in request.text for request in server.chats),
+        }
+        assert sum(cost.prompt_tokens for cost in usage.values()) == 11 * sum(cost.calls for cost in usage.values())
         again = clew.backfill("notes", again=True)
         clew.wait([again[0].file_id], timeout=60, summaries=True)
         assert len(server.chats) == asked  # what was written once is not paid for again

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from clew.app import Clew
-from clew.types import File, FileStatus
+from clew.types import File, FileStatus, TokenUsage
 from fakes.openai_server import Request, ScriptedServer
 
 KB = {"summaries": {"enabled": False}, "representations": {"l2": False}}
@@ -56,12 +56,15 @@ def test_descriptions_are_found_and_an_update_reuses_them(clew: Clew, server: Sc
     (hit,) = clew.search("walnuts exports", kbs=["notes"], mode="single", kind="fact").hits
     assert "(Described by the vision model) Exports of walnuts by year." in hit.text
     assert len(server.chats) == 1
+    vision = TokenUsage(prompt_tokens=11, completion_tokens=7, calls=1)
+    assert clew.file(file.file_id).usage == {"vision": vision}
     clew.update_file(file.file_id, "trade.html", io.BytesIO(page("The valley trades in a few goods only.")))
     changes = completed(clew, file.file_id).changes
     assert changes is not None
     assert (changes.vision_calls_made, changes.vision_calls_saved) == (0, 1)
     assert (changes.blocks_reused, changes.blocks_changed) == (1, 1)
     assert len(server.chats) == 1
+    assert clew.file(file.file_id).usage == {"vision": vision}
 
 
 def test_a_picture_without_text_is_a_file_that_can_be_found(clew: Clew) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from clew.answering.citations import CitationFilter, citations_of
@@ -26,26 +26,19 @@ from clew.answering.quoting import Quote, best_quotes
 from clew.answering.small_talk import SmallTalk, small_talk, small_talk_messages, small_talk_reply
 from clew.config import Settings
 from clew.models.base import ChatMessage, ChatModel
+from clew.models.metering import MeteredChat, MeteredEmbedder
 from clew.retrieval.context import u_shaped
 from clew.retrieval.pipeline import RetrievalRequest, RetrievalResult, Retriever
 from clew.text.central import says_little
 from clew.text.language import detect_language
 from clew.trace import RetrievalTrace, to_json
-from clew.types import AnswerEvent, Citation, Evidence, TokenUsage
+from clew.types import AnswerEvent, Citation, Evidence
 
 # A summary of a topic quotes several passages, of many candidates some of each.
 _ASKS_ALL = frozenset({"list_all", "list_verb"})
 _ASKS_ROWS = _ASKS_ALL | {"metric", "value", "number"}
 """Signs that a question about a topic wants figures or a list, for which table rows are quoted as well."""
 _CONSIDERED_OF_TOPIC, _QUOTES_OF_TOPIC, _QUOTES_OF_PASSAGE = 40, 8, 2
-
-
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """What writing an answer cost, and why it ended: ``length`` where it was cut off."""
-
-    usage: TokenUsage = field(default_factory=TokenUsage)
-    finish_reason: str = "stop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +49,20 @@ class Answerer:
     chat: ChatModel | None
     settings: Settings
 
-    def answer(self, request: RetrievalRequest) -> Iterator[AnswerEvent]:
-        """The answer's events in the order of spec 4, without the terminal one, which the run adds.
+    def answer(self, request: RetrievalRequest, trace: RetrievalTrace | None = None) -> Iterator[AnswerEvent]:
+        """The answer's events in the order of spec 4, without the terminal one, which the run adds. ``trace`` is filled
+        while it goes on, for a caller that tells of it (:func:`usage_event`) also where the answer ends early.
 
         Raises what retrieval and the chat model raise; closing the iterator closes the model's stream.
         """
+        trace = trace or RetrievalTrace(request.question, request.question)
         language = detect_language(request.question)
         kind = small_talk(request.question, request.history)
         if kind is not None:
-            yield from self._without_retrieval(kind, request, language)
+            yield from self._without_retrieval(kind, request, trace, language)
             return
-        result = yield from self.retriever.stream(request)
-        written = _Written()
+        result = yield from self.retriever.stream(request, trace)
+        finish_reason = "stop"
         if not result.evidence:
             yield _sources([])
             yield _delta(NOT_FOUND[language])
@@ -76,7 +71,7 @@ class Answerer:
         elif self.chat is None:
             yield from self._quoted(request, result, language)
         else:
-            written = yield from self._written(self.chat, result, language)
+            finish_reason = yield from self._written(self.chat, result, language)
         if coverage := coverage_note(result.trace.sections, language, shown=self._shown(result)):
             yield _delta(f"\n\n{coverage}")
         if unread := unread_note(result.trace.attachments, language):
@@ -85,7 +80,7 @@ class Answerer:
             notice = UNCERTAIN_NOTICE[language]
             yield _delta(f"\n\n{notice}")
             yield AnswerEvent("notice", {"text": notice, "reason": result.trace.uncertain_reason})
-        yield _usage(result.trace, written)
+        yield usage_event(trace, finish_reason)
 
     def _shown(self, result: RetrievalResult) -> int | None:
         """Of how many sections an answer without a language model shows sentences, for a whole document: a section's
@@ -96,23 +91,23 @@ class Answerer:
         return len({line.place.filter for line in result.lines})
 
     def _without_retrieval(
-        self, kind: SmallTalk, request: RetrievalRequest, language: Language
+        self, kind: SmallTalk, request: RetrievalRequest, trace: RetrievalTrace, language: Language
     ) -> Iterator[AnswerEvent]:
         """A reply to small talk, as the events of an answer for which nothing was looked up."""
         question = request.question.strip()
-        trace = RetrievalTrace(question, question, stop_reason="not_needed")
+        trace.question, trace.rewritten, trace.stop_reason = question, question, "not_needed"
         plan = {"mode": None, "source": kind, "confidence": 1.0, "kind": None, "rewritten": question}
         yield AnswerEvent("retrieval_plan", plan)
         done = {"rounds": 0, "chunks": 0, "stop_reason": trace.stop_reason, "uncertain": False}
         yield AnswerEvent("retrieval_done", done | {"uncertain_reason": "", "ms": 0.0})
         yield _sources([])
-        written = _Written()
+        finish_reason = "stop"
         if self.chat is None:
             yield _delta(small_talk_reply(kind, question, request.history, language))
         else:
             messages = small_talk_messages(question, request.history, language)
-            written = yield from self._streamed(self.chat, messages, ())
-        yield _usage(trace, written)
+            finish_reason = yield from self._streamed(self.chat, messages, (), trace)
+        yield usage_event(trace, finish_reason)
 
     def limited(self, max_tokens: int | None, temperature: float | None) -> Answerer:
         """The same with other limits of the chat model where they are given."""
@@ -130,7 +125,7 @@ class Answerer:
             result.query.text,
             result.query.vector,
             result.evidence,
-            kb.embedder.embed_passages,
+            MeteredEmbedder(kb.embedder, result.trace.spend).embed_passages,
             limit=_CONSIDERED_OF_TOPIC if result.trace.sections else kb.settings.answer.quote_sentences,
         )
         signs = set(result.trace.kind.signals if result.trace.kind else ())
@@ -156,7 +151,7 @@ class Answerer:
 
     def _written(
         self, chat: ChatModel, result: RetrievalResult, language: Language
-    ) -> Generator[AnswerEvent, None, _Written]:
+    ) -> Generator[AnswerEvent, None, str]:
         yield _sources(citations_of(result.evidence), result.evidence)
         # A summary follows the order of its document, in which the sections are read.
         is_summary = result.trace.sections is not None or bool(result.lines)
@@ -164,15 +159,14 @@ class Answerer:
         messages = answer_messages(
             result.trace.rewritten, evidence, language, summary=is_summary, unmentioned=result.trace.unmentioned
         )
-        return (yield from self._streamed(chat, messages, [e.number for e in result.evidence]))
+        return (yield from self._streamed(chat, messages, [e.number for e in result.evidence], result.trace))
 
     def _streamed(
-        self, chat: ChatModel, messages: Sequence[ChatMessage], numbers: Sequence[int]
-    ) -> Generator[AnswerEvent, None, _Written]:
-        """What the chat model writes, without citations of anything but ``numbers``."""
+        self, chat: ChatModel, messages: Sequence[ChatMessage], numbers: Sequence[int], trace: RetrievalTrace
+    ) -> Generator[AnswerEvent, None, str]:
+        """What the chat model writes, without citations of anything but ``numbers``; returns why it ended."""
         marks = CitationFilter(numbers)
-        usage = TokenUsage(calls=1)
-        stream = chat.stream(
+        stream = MeteredChat(chat, "answer", trace.spend).stream(
             messages,
             temperature=self.settings.models.chat.temperature,
             max_tokens=self.settings.answer.max_tokens,
@@ -180,14 +174,12 @@ class Answerer:
         )
         finish_reason = "stop"
         for piece in stream:
-            if piece.usage is not None:
-                usage = usage + piece.usage
             finish_reason = piece.finish_reason or finish_reason
             if text := marks.feed(piece.text):
                 yield _delta(text)
         if text := marks.finish():
             yield _delta(text)
-        return _Written(usage, finish_reason)
+        return finish_reason
 
 
 def _summarised(result: RetrievalResult, language: Language) -> Iterator[AnswerEvent]:
@@ -218,10 +210,11 @@ def _spread(quotes: Sequence[Quote]) -> list[Quote]:
     return [quote for taken in of_passage.values() for quote in taken]
 
 
-def _usage(trace: RetrievalTrace, written: _Written) -> AnswerEvent:
-    tokens = to_json(trace.usage + written.usage)
-    data = {"tokens": tokens, "finish_reason": written.finish_reason, "retrieval_trace": to_json(trace)}
-    return AnswerEvent("usage", data)
+def usage_event(trace: RetrievalTrace, finish_reason: str = "stop") -> AnswerEvent:
+    """What the answer cost until now, and how it was found."""
+    whole = to_json(trace)
+    costs = {"tokens": whole["usage"], "tokens_by_part": whole["usage_by_part"]}
+    return AnswerEvent("usage", costs | {"finish_reason": finish_reason, "retrieval_trace": whole})
 
 
 def _delta(text: str) -> AnswerEvent:

@@ -11,7 +11,7 @@ import threading
 import time
 import traceback
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from clew.errors import ClewError
@@ -26,9 +26,16 @@ _KEPT_RUNS = 200
 class AnswerRun:
     """One answer being written. ``message_id`` names the message it fills."""
 
-    def __init__(self, message_id: str, events: Iterator[AnswerEvent], records: ConversationRecords) -> None:
+    def __init__(
+        self,
+        message_id: str,
+        events: Iterator[AnswerEvent],
+        records: ConversationRecords,
+        at_early_end: Callable[[], AnswerEvent] | None = None,
+    ) -> None:
         self.message_id = message_id
         self._events = events
+        self._at_early_end = at_early_end
         self._records = records
         self._log: list[AnswerEvent] = []
         self._changed = threading.Condition()
@@ -89,8 +96,15 @@ class AnswerRun:
             close = getattr(self._events, "close", None)
             if close is not None:
                 close()
+        if end.type != "done" and self._at_early_end is not None:
+            last = self._at_early_end()
+            answer.note(last)
+            self._append(last)
         # Stored before the reader sees the end, so that a reload right after it finds the whole message.
-        answer.save(status=end.type, detail=str(end.data.get("detail", "")))
+        try:
+            answer.save(status=end.type, detail=str(end.data.get("detail", "")))
+        except ClewError as error:  # the conversation was deleted meanwhile, or there is no room
+            end = AnswerEvent("error", {"title": type(error).__name__, "detail": str(error)})
         self._append(end)
 
     def _append(self, event: AnswerEvent) -> None:
@@ -110,6 +124,13 @@ class _Answer:
         self._saved = time.monotonic()
 
     def take(self, event: AnswerEvent) -> None:
+        """Note the event, and store now and then what there is."""
+        self.note(event)
+        if time.monotonic() - self._saved > _SAVE_SECONDS:
+            self._records.update_message(self._message_id, content="".join(self._text))
+            self._saved = time.monotonic()
+
+    def note(self, event: AnswerEvent) -> None:
         if event.type == "delta":
             self._text.append(event.data["text"])
         elif event.type == "sources":
@@ -120,9 +141,6 @@ class _Answer:
             self._usage.update(event.data)
         elif event.type in {"retrieval_plan", "retrieval_done"}:
             self._usage[event.type] = dict(event.data)
-        if time.monotonic() - self._saved > _SAVE_SECONDS:
-            self._records.update_message(self._message_id, content="".join(self._text))
-            self._saved = time.monotonic()
 
     def save(self, status: str, detail: str) -> None:
         if detail:
@@ -137,10 +155,18 @@ class AnswerRuns:
         self._records = records
         self._runs: OrderedDict[str, AnswerRun] = OrderedDict()
         self._lock = threading.Lock()
+        self.closed = False
+        """Whether no more may be written."""
 
-    def start(self, message_id: str, events: Iterator[AnswerEvent]) -> AnswerRun:
-        """Begin a run that fills the message ``message_id``."""
-        run = AnswerRun(message_id, events, self._records)
+    def start(
+        self,
+        message_id: str,
+        events: Iterator[AnswerEvent],
+        at_early_end: Callable[[], AnswerEvent] | None = None,
+    ) -> AnswerRun:
+        """Begin a run that fills the message ``message_id``. Where it is stopped or fails, ``at_early_end`` gives the
+        event before the terminal one."""
+        run = AnswerRun(message_id, events, self._records, at_early_end)
         with self._lock:
             self._runs[message_id] = run
             ended = [key for key, old in self._runs.items() if old.ended]
@@ -156,6 +182,7 @@ class AnswerRuns:
 
     def close(self) -> None:
         """Stop all runs and wait until they are stored."""
+        self.closed = True
         with self._lock:
             runs = list(self._runs.values())
         for run in runs:
@@ -180,7 +207,7 @@ def stored_events(message: Message) -> Iterator[AnswerEvent]:
     if "notice" in usage:
         yield AnswerEvent("notice", {"text": usage["notice"]})
     if "retrieval_trace" in usage:
-        keys = ("tokens", "finish_reason", "retrieval_trace")
+        keys = ("tokens", "tokens_by_part", "finish_reason", "retrieval_trace")
         yield AnswerEvent("usage", {key: usage[key] for key in keys if key in usage})
     if message.status == "error":
         yield AnswerEvent("error", {"title": "Error", "detail": usage.get("error", "")})

@@ -13,6 +13,7 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
+from clew.api.following import FilesFollower
 from clew.api.problems import title_and_detail
 from clew.errors import ClewError
 from clew.types import AnswerEvent, File, FileStatus
@@ -20,6 +21,7 @@ from clew.types import AnswerEvent, File, FileStatus
 HEARTBEAT_SECONDS = 15.0
 HEARTBEAT = b": still here\n\n"
 POLL_SECONDS = 0.25
+FILES_POLL_SECONDS = 0.5
 # How long the first event may take before the response's head is sent; errors until then become an HTTP status.
 FIRST_EVENT_SECONDS = 0.25
 
@@ -58,6 +60,12 @@ async def answer_stream(
 def file_stream(read: Callable[[], File], to_json: Callable[[File], Mapping[str, Any]]) -> StreamingResponse:
     """A response that streams a file's ``progress`` until it is completed or failed, then ``done`` with the file."""
     return StreamingResponse(_file_bytes(read, to_json), media_type="text/event-stream", headers=STREAM_HEADERS)
+
+
+def files_stream(follower: FilesFollower) -> StreamingResponse:
+    """A response that streams what becomes of many files: ``progress`` of each, ``file`` with each that comes to an end
+    or changes, ``gone`` of each that is deleted, and ``done`` once nothing is processed or summarised any more."""
+    return StreamingResponse(_files_bytes(follower), media_type="text/event-stream", headers=STREAM_HEADERS)
 
 
 class Reader:
@@ -133,6 +141,24 @@ async def _file_bytes(read: Callable[[], File], to_json: Callable[[File], Mappin
             await asyncio.sleep(POLL_SECONDS)
             silent += POLL_SECONDS
         yield encode("done", to_json(file), number + 1)
+    except ClewError as error:
+        yield _error_event(error)
+
+
+async def _files_bytes(follower: FilesFollower) -> AsyncIterator[bytes]:
+    silent = 0.0
+    try:
+        while True:
+            events = await run_in_threadpool(follower.look)
+            for number, (name, data) in events:
+                yield encode(name, data, number)
+            if events and events[-1][1][0] == "done":
+                return
+            silent = 0.0 if events else silent + FILES_POLL_SECONDS
+            if silent >= HEARTBEAT_SECONDS:
+                silent = 0.0
+                yield HEARTBEAT
+            await asyncio.sleep(FILES_POLL_SECONDS)
     except ClewError as error:
         yield _error_event(error)
 

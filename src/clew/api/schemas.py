@@ -95,6 +95,7 @@ class PassageEdit(_Out):
 class PassageChange(_In):
     """What is given is changed."""
 
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"enabled": False}]})
     text: str | None = None
     enabled: bool | None = Field(None, description="A disabled passage is hidden from every search.")
 
@@ -117,6 +118,9 @@ class ChangeReport(_Out):
 class FileChange(_In):
     """What is given is changed."""
 
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"enabled": False}, {"facts": {"period": "2020"}}]}
+    )
     name: Annotated[str, Field(min_length=1, max_length=255)] | None = None
     enabled: bool | None = Field(None, description="A disabled file is hidden from every search.")
     facts: dict[str, str | list[str] | None] = Field(
@@ -142,6 +146,16 @@ class Finding(_Out):
     file_id: str
     detail: str
     repaired: bool
+
+
+class TokenUsage(_Out):
+    """What models consumed."""
+
+    calls: int = Field(0, description="Of language models, vision models and rerankers.")
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    embedding_tokens: int = 0
+    rerank_tokens: int = Field(0, description="Estimated: question and passage for each passage.")
 
 
 class File(_Out):
@@ -175,11 +189,15 @@ class File(_Out):
     summary_total: int
     summary_model: str = Field(description="The model that wrote the summaries; empty where they are extractive.")
     summary_reason: str = Field(description="Why summarising failed.")
+    usage: Mapping[str, TokenUsage] = Field(
+        description="What models were asked about it since it was added: vision, summary, questions."
+    )
     created_at: str
     updated_at: str
 
 
 class Backfill(_In):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"again": True}]})
     again: bool = Field(False, description="Also the files whose summaries are as the settings want them.")
 
 
@@ -194,6 +212,19 @@ class FileProgress(BaseModel):
     status: Literal["processing"]
     stage: str
     progress: float
+
+
+class OneOfManyProgress(BaseModel):
+    """Event ``progress`` of a knowledge base's stream; ``file`` carries a File, ``gone`` its id alone."""
+
+    file_id: str
+    name: str
+    status: Literal["processing", "completed", "failed"]
+    stage: str
+    progress: float
+    summary_status: Literal["off", "pending", "running", "completed", "failed"]
+    summary_done: int
+    summary_total: int
 
 
 class BBox(_Out):
@@ -362,6 +393,10 @@ class FoundChunk(BaseModel):
 
 
 class RouteRequest(_In):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"question": "Which is longer, the Danube or the Rhine?", "record": False}]},
+    )
     question: Question
     kb: str | None = Field(None, description="Use the settings and titles of this knowledge base.")
     record: bool = Field(True, description="Keep the decisions, for export and replay.")
@@ -406,12 +441,22 @@ class EvaluationRun(BaseModel):
 class ModelsChange(_In):
     """Sections of ``models`` as in clew.toml. A key that is not given stays, unless its address changes."""
 
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"models": {"chat": {"url": "http://127.0.0.1:8000/v1", "model": "qwen3"}}}]},
+    )
     models: dict[str, dict[str, Any]] = Field(
         examples=[{"chat": {"url": "http://127.0.0.1:8000/v1", "model": "qwen3", "api_key": "…"}}]
     )
 
 
 class ModelTrial(_In):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"part": "chat", "settings": {"url": "http://127.0.0.1:8000/v1", "model": "qwen3"}}]
+        },
+    )
     part: Literal["embedder", "chat", "enrichment", "vision", "reranker"]
     settings: dict[str, Any] = Field({}, description="Laid over what is saved.")
 
@@ -442,6 +487,19 @@ class Citation(_Out):
     text: str = Field("", description="The passage's own text.")
 
 
+class AnswerCost(BaseModel):
+    """What the models of an answer consumed."""
+
+    model_config = ConfigDict(extra="allow")
+    tokens: TokenUsage | None = Field(None, description="Of all model calls.")
+    tokens_by_part: Mapping[str, TokenUsage] = Field(
+        {},
+        description="What for: rewrite, complexity, kind, sections, hyde, planner, rerank, embed, answer, title. The "
+        "title is written beside the answer; where it comes later, it is told with the stored message only.",
+    )
+    finish_reason: str = Field("stop", description="length where the answer was cut off.")
+
+
 class ChatResponse(BaseModel):
     conversation_id: str
     message_id: str
@@ -450,7 +508,7 @@ class ChatResponse(BaseModel):
     citations: list[Citation]
     retrieval_trace: Trace | None
     uncertainty_notice: str | None
-    usage: Mapping[str, Any] = Field(description="Tokens of the models, by kind.")
+    usage: AnswerCost
 
 
 class Conversation(_Out):
@@ -501,6 +559,7 @@ class Attachments(_Out):
 
 
 class ConversationChange(_In):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"title": "Lengths of rivers"}]})
     title: Name
 
 
@@ -514,10 +573,9 @@ class Feedback(_In):
     comment: str = Field("", max_length=2000)
 
 
-class MessageUsage(BaseModel):
+class MessageUsage(AnswerCost):
     """What is stored with an answer."""
 
-    model_config = ConfigDict(extra="allow")
     retrieval_trace: Trace | None = None
     citations: list[Citation] = []
     notice: str | None = None
@@ -583,6 +641,10 @@ class NoticeEvent(BaseModel):
     reason: str = ""
 
 
+class UsageEvent(AnswerCost):
+    retrieval_trace: Trace
+
+
 class DoneEvent(BaseModel):
     message_id: str
     status: str
@@ -600,6 +662,7 @@ STREAM_EVENTS: dict[str, type[BaseModel]] = {
     "sources": SourcesEvent,
     "delta": DeltaEvent,
     "notice": NoticeEvent,
+    "usage": UsageEvent,
     "done": DoneEvent,
     "error": ErrorEvent,
     "progress": FileProgress,

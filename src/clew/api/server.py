@@ -147,7 +147,11 @@ def _document(app: FastAPI) -> None:
         if app.openapi_schema is None:
             document = generate()
             components = document["components"]["schemas"]
-            models: list[type[BaseModel]] = [schemas.Problem, *dict.fromkeys(schemas.STREAM_EVENTS.values())]
+            models: list[type[BaseModel]] = [
+                schemas.Problem,
+                schemas.OneOfManyProgress,
+                *dict.fromkeys(schemas.STREAM_EVENTS.values()),
+            ]
             _, extra = models_json_schema([(model, "serialization") for model in models], ref_template=_REF)
             trace = TypeAdapter(RetrievalTrace).json_schema(mode="serialization", ref_template=_REF)
             components.update({**extra["$defs"], **trace.pop("$defs"), **components, "RetrievalTrace": trace})

@@ -39,7 +39,8 @@ def files(kb: KbArgument, data: DataOption = None, as_json: JsonOption = False) 
     for file in found:
         status = f"{file['status']} {file['stage']} {file['progress']:.0%}" if file["status"] == "processing" else ""
         status = status or f"{file['status']}{': ' + file['reason'] if file['reason'] else ''}"
-        _out.print(f"{file['file_id']}  {file['name']}  {status}  {summary_line(file)}", markup=False, soft_wrap=True)
+        line = [file["file_id"], file["name"], status, summary_line(file), usage_line(file)]
+        _out.print("  ".join(part for part in line if part), markup=False, soft_wrap=True)
 
 
 def summarise(
@@ -84,6 +85,15 @@ def wait_for_summaries(door: Door, file_ids: Sequence[str]) -> list[Json]:
             if all(file["summary_status"] not in SUMMARIES_GO_ON for file in found):
                 return found
             time.sleep(_POLL_SECONDS)
+
+
+def usage_line(file: Json) -> str:
+    """``models: vision 3 calls, 4,210 tokens; summary …``; empty where no model was asked."""
+    parts = [
+        f"{part} {cost['calls']} calls, {cost['prompt_tokens'] + cost['completion_tokens']:,} tokens"
+        for part, cost in file.get("usage", {}).items()
+    ]
+    return f"models: {'; '.join(parts)}" if parts else ""
 
 
 def summary_line(file: Json) -> str:

@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from clew.config import VisionSettings
@@ -22,7 +22,7 @@ from clew.errors import ServiceError, ServiceUnavailableError
 from clew.indexing.parsers.base import content_hash, flowing, make_table, one_line, table_text
 from clew.models.base import VisionModel
 from clew.storage.base import BlockCache
-from clew.types import Block, BlockType, ParsedFile, Picture, Table, TokenUsage
+from clew.types import Block, BlockType, ParsedFile, Picture, Table
 
 _MAX_TOKENS = 1500
 _MAX_TEXT = 8000
@@ -80,12 +80,11 @@ _SAID = {"zh": "（模型描述）", "en": "(Described by the vision model)"}
 
 @dataclass(frozen=True, slots=True)
 class EnrichmentReport:
-    """What the vision model was asked about one file: calls paid for, answers that were known, blocks that failed."""
+    """What the vision model was asked about one file: calls made, answers that were known, blocks that failed."""
 
     calls: int = 0
     reused: int = 0
     failed: int = 0
-    usage: TokenUsage = field(default_factory=TokenUsage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +106,7 @@ def enrich(
     *,
     on_progress: Callable[[float], None] = lambda share: None,
 ) -> tuple[ParsedFile, EnrichmentReport]:
-    """The file with what the model says of its images, charts and tables, and what that cost.
+    """The file with what the model says of its images, charts and tables, and how often it was asked.
 
     Works on the blocks whose pictures came with the file, and returns it without them. Answers are kept as they come,
     so an interrupted file pays for nothing twice. A model that fails leaves a warning and the blocks' own text.
@@ -117,7 +116,7 @@ def enrich(
     wanted = [task for task in tasks.values() if (task.name, task.key) not in answers]
     asked = _Asking(model, cache, settings, on_progress, len(wanted))
     answers |= asked.all(wanted[: settings.max_calls])
-    report = EnrichmentReport(asked.calls, known, asked.failed, asked.usage)
+    report = EnrichmentReport(asked.calls, known, asked.failed)
     warnings = list(parsed.warnings)
     if asked.reason:
         warnings.append(f"{asked.failed} images or tables were not described: {asked.reason}")
@@ -182,7 +181,6 @@ class _Asking:
         self._done = 0
         self.calls = 0
         self.failed = 0
-        self.usage = TokenUsage()
         self.reason = ""
 
     def all(self, tasks: Sequence[_Task]) -> Answers:
@@ -228,7 +226,6 @@ class _Asking:
         with self._lock:
             self.calls += 1
             self._refused = 0
-            self.usage += completion.usage
         return completion.text
 
     def _fail(self, error: ServiceError | None) -> None:

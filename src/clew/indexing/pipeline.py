@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from clew.config import Settings
 from clew.errors import ClewError, EmptyFileError, NotFoundError
@@ -25,6 +26,7 @@ from clew.indexing.granularity import embed_granularities
 from clew.indexing.graph import chunk_names
 from clew.indexing.parse_worker import parse_within
 from clew.models.base import Embedder, VisionModel
+from clew.models.metering import MeteredVision
 from clew.storage.base import Originals, Records, SearchIndex
 from clew.types import ChangeReport, File, KnowledgeBase, ParsedFile
 
@@ -61,7 +63,7 @@ class IndexingPipeline:
         settings = self._settings_of(file)
         progress("parse", 0.0)
         parsed = self.records.parsed(file_id) or self._parsed(file, settings, progress)
-        parsed, report = self._enriched(parsed, FileCache(self.records, file_id), settings, progress)
+        parsed, report = self._enriched(parsed, file_id, settings, progress)
         progress("chunk", _ENRICHED)
         counts = self.stage_parsed(file, version, parsed)
         progress("embed", _STAGED)
@@ -79,14 +81,14 @@ class IndexingPipeline:
             )
 
     def _enriched(
-        self, parsed: ParsedFile, cache: FileCache, settings: Settings, progress: Progress
+        self, parsed: ParsedFile, file_id: str, settings: Settings, progress: Progress
     ) -> tuple[ParsedFile, EnrichmentReport]:
         if self.vision is None or not parsed.pictures:
             return parsed, EnrichmentReport()
         return enrich(
             parsed,
-            self.vision,
-            cache,
+            MeteredVision(self.vision, partial(self.records.add_usage, file_id)),
+            FileCache(self.records, file_id),
             settings.indexing.vision,
             on_progress=lambda share: progress("enrich", _PARSED + share * (_ENRICHED - _PARSED)),
         )

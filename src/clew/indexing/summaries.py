@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from clew.config import SummarySettings
 from clew.models.base import ChatMessage, ChatModel
+from clew.models.metering import MeteredChat, Spend
 from clew.storage.base import BlockCache
 from clew.text.central import central_sentences, says_something
 from clew.text.language import Language, count_words
@@ -113,6 +114,8 @@ class ModelWriter:
     cache: BlockCache
     settings: SummarySettings
     count_tokens: Callable[[str], int]
+    spend: Spend
+    """Is told what each call cost, under ``summary`` or ``questions``."""
 
     def summaries(
         self,
@@ -245,7 +248,7 @@ class ModelWriter:
         known = self.cache.get_outputs(task, self.chat.name, [key])
         if key in known:
             return known[key]
-        reply = self.chat.complete(
+        reply = MeteredChat(self.chat, task, self.spend).complete(
             [ChatMessage("user", prompt)], temperature=0.0, max_tokens=max_tokens, timeout=self.settings.timeout
         )
         self.cache.put_outputs(task, self.chat.name, {key: reply.text})

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -103,7 +104,11 @@ class Summariser:
                 raise RunOverError
 
         writer = ModelWriter(
-            chat, FileCache(self.records, file.file_id), settings.summaries, self.embedder.count_tokens
+            chat,
+            FileCache(self.records, file.file_id),
+            settings.summaries,
+            self.embedder.count_tokens,
+            partial(self.records.add_usage, file.file_id),
         )
         language = "zh" if file.language.startswith("zh") else detect_language(parents[0].text if parents else "")
         title = file.title or file.name

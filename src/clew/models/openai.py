@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,11 +19,8 @@ from clew.config import ChatSettings, EmbedderSettings
 from clew.errors import ServiceRefusedError, ServiceUnavailableError, SettingsError
 from clew.models.base import ChatMessage, Completion, CompletionDelta
 from clew.models.endpoint import Attempts, Endpoint, RequestRefusedError, clean, server_sent_events
+from clew.text.estimating import estimated_spans, estimated_tokens
 from clew.types import FloatArray, TokenUsage
-
-# Without the endpoint's own tokenizer: every character that is no ASCII letter or digit is a token, words and numbers
-# are one for each four characters begun. That is above what the common tokenizers need for ordinary text.
-_TOKEN = re.compile(r"[A-Za-z]{1,4}|[0-9]{1,3}|[^\sA-Za-z0-9]")
 
 Payload = dict[str, Any]
 T = TypeVar("T")
@@ -119,7 +115,7 @@ class OpenAIChatModel:
                 finish_reason = choice.get("finish_reason") or finish_reason
                 text = _text((choice.get("delta") or choice.get("message") or {}).get("content"))
                 if text:
-                    length += len(_TOKEN.findall(text))
+                    length += estimated_tokens(text)
                     yield CompletionDelta(text)
         else:
             if finish_reason is None:
@@ -134,7 +130,7 @@ class OpenAIChatModel:
             text = _text(choice["message"].get("content"))
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise self._endpoint.not_understood(str(body)) from error
-        usage = _usage(body) or _estimated(messages, len(_TOKEN.findall(text)))
+        usage = _usage(body) or _estimated(messages, estimated_tokens(text))
         return Completion(text, usage, choice.get("finish_reason") or "stop")
 
     def _midway(self, error: Any) -> Exception:
@@ -226,10 +222,10 @@ class OpenAIEmbedder:
         return self._embed(texts, self._settings.query_prefix)
 
     def count_tokens(self, text: str) -> int:
-        return len(_TOKEN.findall(text))
+        return estimated_tokens(text)
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
-        return [match.span() for match in _TOKEN.finditer(text)]
+        return estimated_spans(text)
 
     def _embed(self, texts: Sequence[str], prefix: str) -> FloatArray:
         result = np.empty((len(texts), self.dimension), np.float32)
@@ -312,7 +308,7 @@ def _usage(body: Mapping[str, Any]) -> TokenUsage | None:
 
 
 def _estimated(messages: Sequence[ChatMessage], completion: int) -> TokenUsage:
-    prompt = sum(len(_TOKEN.findall(message.content)) for message in messages)
+    prompt = sum(estimated_tokens(message.content) for message in messages)
     return TokenUsage(prompt_tokens=prompt, completion_tokens=completion, calls=1)
 
 

@@ -7,14 +7,14 @@ both halves of the work: it answers, and it spreads the terms that documents of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from clew.errors import ServiceError
 from clew.models.base import ChatMessage, ChatModel
 from clew.models.deadline import within
 from clew.text.language import detect_language
 from clew.text.thinking import without_thinking
-from clew.types import Candidate, TokenUsage
+from clew.types import Candidate
 
 MAX_REPLY_TOKENS = 400
 MAX_CHARACTERS = 1200
@@ -42,7 +42,6 @@ class Hypothetical:
 
     text: str
     failure: str = ""
-    usage: TokenUsage = field(default_factory=TokenUsage)
 
 
 def hypothetical_answer(question: str, model: ChatModel, timeout: float) -> Hypothetical:
@@ -59,7 +58,7 @@ def hypothetical_answer(question: str, model: ChatModel, timeout: float) -> Hypo
         return Hypothetical("", str(error))
     text = without_thinking(reply.text)[:MAX_CHARACTERS].strip()
     failure = "" if text else f"The model {model.name} wrote no passage."
-    return Hypothetical(text, failure, reply.usage)
+    return Hypothetical(text, failure)
 
 
 def is_sure(best: Candidate | None) -> bool:

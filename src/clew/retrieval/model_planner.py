@@ -110,7 +110,6 @@ class ModelPlanner:
             key_entities=verdict.key_entities,
             confidence=verdict.confidence,
             reason=verdict.reason,
-            usage=completion.usage,
         )
 
     def order(self, situation: Situation) -> list[Candidate] | None:

@@ -15,6 +15,7 @@ from typing import cast
 from clew.config import Settings
 from clew.errors import InputError
 from clew.models.base import ChatModel, Reranker
+from clew.models.metering import MeteredEmbedder, metered
 from clew.retrieval.attachments import SignalPackage, as_json, stuffed
 from clew.retrieval.context import ContextLimits, build_context
 from clew.retrieval.hyde import Hypothetical, hypothetical_answer, is_sure
@@ -64,15 +65,17 @@ _COUNTED = 1000
 # What of a knowledge base's settings changes which passages are found.
 _TRACED_SETTINGS = ("representations", "retrieval", "complexity", "kind", "recursion")
 
-Decide = Callable[[str, RetrievalMode, Settings, Callable[[], FloatArray]], ComplexityDecision]
-"""Decides single or multi; receives the rewritten question, the mode asked for, the first KB's settings, and a function
-that gives the question's vector."""
+Decide = Callable[[str, RetrievalMode, Settings, Callable[[], FloatArray], ChatModel | None], ComplexityDecision]
+"""Decides single or multi; receives the rewritten question, the mode asked for, the first KB's settings, a function
+that gives the question's vector, and the enrichment model."""
 
-DecideKind = Callable[[str, KindChoice, SearchedKb, Scope], KindDecision]
-"""Decides fact or summary; receives the rewritten question, the kind asked for, the first KB and the scope."""
+DecideKind = Callable[[str, KindChoice, SearchedKb, Scope, ChatModel | None], KindDecision]
+"""Decides fact or summary; receives the rewritten question, the kind asked for, the first KB, the scope, and the
+enrichment model."""
 
-MakePlanner = Callable[[Sequence[SearchedKb], Scope], Planner]
-"""A planner for one question over these KBs (the first gives the settings), limited to the scope."""
+MakePlanner = Callable[[Sequence[SearchedKb], Scope, ChatModel | None], Planner]
+"""A planner for one question over these KBs (the first gives the settings), limited to the scope, with the enrichment
+model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,13 +167,16 @@ class Retriever:
             except StopIteration as end:
                 return cast(RetrievalResult, end.value)
 
-    def stream(self, request: RetrievalRequest) -> Retrieval:
-        """The retrieval events as they happen; the generator returns the result.
+    def stream(self, request: RetrievalRequest, trace: RetrievalTrace | None = None) -> Retrieval:
+        """The retrieval events as they happen; the generator returns the result. ``trace`` is filled while it goes on,
+        for a caller that needs it also where the end is not reached.
 
         Raises InputError for an impossible question, ServiceError for a failing embedder, StorageError.
         """
         question = _checked(request.question)
-        trace = RetrievalTrace(question=question, rewritten=question, request=_request_trace(request))
+        trace = trace or RetrievalTrace(question, question)
+        trace.question, trace.rewritten, trace.request = question, question, _request_trace(request)
+        request = _metered(request, trace)
         if request.attachments is not None:
             trace.attachments, trace.attachments_asked = as_json(request.attachments), request.attachments_asked
         with trace.timed("total"):
@@ -179,7 +185,11 @@ class Retriever:
                 queries = [(kb, make_query(question, kb)) for kb in request.kbs]
             with trace.timed("route"):
                 trace.complexity = self._decide(
-                    question, request.mode, request.kbs[0].settings, lambda: _vector(question, *queries[0])
+                    question,
+                    request.mode,
+                    request.kbs[0].settings,
+                    lambda: _vector(question, *queries[0]),
+                    metered(self._enrichment, "complexity", trace.spend),
                 )
                 if request.attachments is not None and not request.searches:
                     trace.complexity = replace(
@@ -243,7 +253,8 @@ class Retriever:
         """What of the section tree a summary question means; None where passages are to be looked up: for a fact, for
         a question of several hops that names no section, where all is read whole, and where there are no sections."""
         kind = "fact" if request.mode == "multi" and request.kind == "auto" else request.kind
-        trace.kind = self._decide_kind(question, kind, request.kbs[0], request.scope)
+        model = metered(self._enrichment, "kind", trace.spend)
+        trace.kind = self._decide_kind(question, kind, request.kbs[0], request.scope, model)
         if trace.kind.kind == "fact" or not request.searches:
             return None
         choice = self._sections.choose(question, request.kbs, request.scope, trace)
@@ -315,9 +326,8 @@ class Retriever:
         if not history:
             return question
         with trace.timed("rewrite"):
-            result = rewrite(question, history, self._enrichment)
+            result = rewrite(question, history, metered(self._enrichment, "rewrite", trace.spend))
         trace.rewritten = result.question
-        trace.usage = trace.usage + result.usage
         if result.failure:
             trace.degraded.append(f"rewriting: {result.failure}")
         return result.question
@@ -330,12 +340,11 @@ class Retriever:
         stage = StageTrace("hyde", note=self._no_hypothetical(settings.hyde, first))
         if stage.note:
             return replace(first, stages=[stage, *first.stages])
-        assert self._enrichment is not None
+        model = metered(self._enrichment, "hyde", trace.spend)
+        assert model is not None
         with trace.timed("hyde"):
-            written = hypothetical_answer(question, self._enrichment, settings.hyde_timeout)
-        stage.text, stage.ms = written.text, trace.ms["hyde"]
-        stage.tokens = written.usage.prompt_tokens + written.usage.completion_tokens
-        trace.usage = trace.usage + written.usage
+            written = hypothetical_answer(question, model, settings.hyde_timeout)
+        stage.text, stage.ms, stage.tokens = written.text, trace.ms["hyde"], trace.tokens("hyde")
         if not written.text:
             return _without(first, stage, written, trace)
         with trace.timed("encode"):
@@ -381,7 +390,7 @@ class Retriever:
     ) -> Generator[AnswerEvent, None, Recalled]:
         kbs = [kb for kb, _ in queries]
         settings = kbs[0].settings
-        planner = self._make_planner(kbs, scope)
+        planner = self._make_planner(kbs, scope, metered(self._enrichment, "planner", trace.spend))
         trace.planner = planner.name
         by_kb = {kb.kb.kb_id: query for kb, query in queries}
 
@@ -396,6 +405,7 @@ class Retriever:
         places = _places(settings, settings.recursion.max_rounds)
         limits = Limits.of(settings.recursion, settings.retrieval.context_budget_tokens, places)
         rounds = run_rounds(by_kb, planner, look_up, limits, first=first)
+        told = 0
         with trace.timed("rounds"):
             while True:
                 try:
@@ -403,12 +413,12 @@ class Retriever:
                 except StopIteration as end:
                     state = cast(Recursion, end.value)
                     break
+                step.tokens, told = trace.tokens("planner") - told, trace.tokens("planner")
                 trace.rounds.append(step)
                 yield step_event(step)
         trace.stop_reason = state.stop_reason
         trace.uncertain = state.uncertain
         trace.uncertain_reason = state.uncertain_reason
-        trace.usage = trace.usage + state.usage
         with trace.timed("order"):
             ordered = self._ordered(state, by_kb, planner, trace)
         return Recalled(ordered, state.chunks, [], state.history[0].preference)
@@ -535,6 +545,12 @@ def step_event(step: MultiHopStep) -> AnswerEvent:
             "ms": round(step.ms, 1),
         },
     )
+
+
+def _metered(request: RetrievalRequest, trace: RetrievalTrace) -> RetrievalRequest:
+    """The request with embedders that tell the trace what they read."""
+    kbs = tuple(replace(kb, embedder=MeteredEmbedder(kb.embedder, trace.spend)) for kb in request.kbs)
+    return replace(request, kbs=kbs)
 
 
 def _vector(question: str, kb: SearchedKb, query: Query) -> FloatArray:

@@ -17,7 +17,7 @@ import rjieba
 
 from clew.retrieval.recall import Recalled
 from clew.storage.base import Posting
-from clew.types import Candidate, ChildChunk, Query, TokenUsage
+from clew.types import Candidate, ChildChunk, Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,6 @@ class Plan:
     confidence: float | None = None
     reason: str = ""
     variants: tuple[Variant, ...] = ()
-    usage: TokenUsage = field(default_factory=TokenUsage)
 
 
 class Planner(Protocol):

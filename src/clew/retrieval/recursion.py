@@ -15,7 +15,7 @@ from clew.errors import ServiceError
 from clew.retrieval.planners import Plan, Planner, Situation, Variant, question_key
 from clew.retrieval.recall import Recalled
 from clew.trace import MultiHopStep, StageTrace, StopReason
-from clew.types import Candidate, ChildChunk, Query, TokenUsage
+from clew.types import Candidate, ChildChunk, Query
 
 LookUp = Callable[[Sequence[Variant], int], list[Recalled]]
 """Look-ups of one round inside the request's scope: what each variant finds."""
@@ -64,7 +64,6 @@ class Recursion:
     stop_reason: StopReason = "max_rounds"
     uncertain: bool = False
     uncertain_reason: str = ""
-    usage: TokenUsage = field(default_factory=TokenUsage)
 
     def situation(self, queries: Mapping[str, Query], round: int, rounds_left: int) -> Situation:
         """The state as a planner sees it."""
@@ -191,8 +190,6 @@ def _plan(
     except ServiceError as error:
         _stop(state, step, "planner_failed", uncertain=True, why=str(error))
         return None
-    state.usage = state.usage + plan.usage
-    step.tokens += plan.usage.prompt_tokens + plan.usage.completion_tokens
     step.confidence = plan.confidence
     step.why = plan.reason
     state.entities.extend(name for name in plan.key_entities if name not in state.entities)

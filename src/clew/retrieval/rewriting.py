@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from clew.errors import ServiceError
@@ -16,7 +16,6 @@ from clew.models.base import ChatMessage, ChatModel
 from clew.text.entities import extract_entities
 from clew.text.language import detect_language
 from clew.text.thinking import without_thinking
-from clew.types import TokenUsage
 
 MAX_TURNS = 4
 MAX_CHARACTERS = 800
@@ -60,7 +59,6 @@ class Rewritten:
     question: str
     source: Literal["none", "model", "rule"] = "none"
     failure: str = ""
-    usage: TokenUsage = field(default_factory=TokenUsage)
 
 
 def rewrite(question: str, history: Sequence[Turn], model: ChatModel | None) -> Rewritten:
@@ -80,8 +78,8 @@ def rewrite(question: str, history: Sequence[Turn], model: ChatModel | None) -> 
     text = without_thinking(reply.text).strip('"“”').strip()
     if not text or "\n" in text or len(text) > 4 * len(question) + 400:
         ruled = _by_rule(question, history)
-        return Rewritten(ruled.question, ruled.source, "The model's rewrite was empty or no question.", reply.usage)
-    return Rewritten(text, "model" if text != question else "none", usage=reply.usage)
+        return Rewritten(ruled.question, ruled.source, "The model's rewrite was empty or no question.")
+    return Rewritten(text, "model" if text != question else "none")
 
 
 def _by_rule(question: str, history: Sequence[Turn]) -> Rewritten:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from clew.errors import ServiceRefusedError
@@ -12,7 +12,7 @@ from clew.models.base import ChatMessage, ChatModel
 from clew.text.language import detect_language
 from clew.text.replies import READ_CHARACTERS, objects_in, quoted_reply
 from clew.text.thinking import without_thinking
-from clew.types import Section, TokenUsage
+from clew.types import Section
 
 ScopeOfSummary = Literal["document", "sections", "topic"]
 
@@ -64,7 +64,6 @@ class Pick:
     places: tuple[int, ...]
     detail: bool
     reason: str
-    usage: TokenUsage = field(default_factory=TokenUsage)
 
 
 def pick_sections(
@@ -90,8 +89,7 @@ def pick_sections(
         timeout=timeout,
         schema=SCHEMA,
     )
-    pick = read_pick(completion.text, len(lines))
-    return Pick(pick.scope, pick.places, pick.detail, pick.reason, completion.usage)
+    return read_pick(completion.text, len(lines))
 
 
 def read_pick(text: str, count: int) -> Pick:

@@ -16,6 +16,7 @@ from typing import Literal
 
 from clew.errors import ClewError
 from clew.models.base import ChatModel
+from clew.models.metering import metered
 from clew.retrieval.recall import Recalled, SearchedKb
 from clew.retrieval.section_naming import asks_for_whole, named_files, named_sections, upper_sections
 from clew.retrieval.section_picker import ScopeOfSummary, pick_sections
@@ -222,14 +223,15 @@ class SectionSearch:
         return Place(candidate.kb_id, file, section)
 
     def _by_model(self, question: str, places: Sequence[Place], kb: SearchedKb, trace: RetrievalTrace) -> Choice | None:
-        if self._chat is None:
+        chat = metered(self._chat, "sections", trace.spend)
+        if chat is None:
             return None
         settings = kb.settings.summaries
         try:
             pick = pick_sections(
                 question,
                 [(place.file.title or place.file.name, place.section) for place in places],
-                self._chat,
+                chat,
                 tokens=settings.input_tokens,
                 timeout=settings.choice_timeout,
                 count_tokens=kb.embedder.count_tokens,
@@ -237,7 +239,6 @@ class SectionSearch:
         except ClewError as error:
             trace.degraded.append(f"choice of sections: {error}")
             return None
-        trace.usage = trace.usage + pick.usage
         chosen = tuple(places[i] for i in pick.places)
         if pick.scope == "document":
             ids = {place.file.file_id for place in chosen} or {place.file.file_id for place in places}

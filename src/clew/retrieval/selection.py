@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from clew.models.base import Reranker
+from clew.models.metering import MeteredReranker
 from clew.retrieval.diversity import DiversityLimits, diversify
 from clew.retrieval.file_preference import weighed
 from clew.retrieval.recall import Recalled, SearchedKb, best_of_parents
@@ -42,7 +43,8 @@ class Selection:
             with trace.timed("rerank"):
                 passages = self._passages(question, candidates, recalled.chunks, kb)
                 timeout = kb.settings.models.reranker.timeout
-                candidates, stage, failure = rerank(question, candidates, passages, self._reranker, timeout)
+                reranker = MeteredReranker(self._reranker, trace.spend)
+                candidates, stage, failure = rerank(question, candidates, passages, reranker, timeout)
             trace.stages.append(stage)
             if not failure:
                 candidates = weighed(candidates, recalled.preference, settings.mismatch_weight)

@@ -32,6 +32,7 @@ from clew.types import (
     Representation,
     Section,
     SummarySource,
+    TokenUsage,
 )
 
 # --- records -----------------------------------------------------------------------------------------------
@@ -117,6 +118,11 @@ class FileRecords(Protocol):
         are known (ASCII letters of either case)."""
         ...
 
+    def moving_files(self, kb_id: str, since: str) -> list[File]:
+        """Those that are being processed or summarised, and those that changed after the time ``since``, in the order
+        they were added."""
+        ...
+
     def begin_update(self, new: NewFile) -> File:
         """Take the document lock for a new version under an existing ``file_id``: one conditional update to
         ``processing`` with the new name, type, key, size and hash (``source_path`` where it is given); ``version``
@@ -167,6 +173,10 @@ class FileRecords(Protocol):
         """Changes what is given. ``status`` can only be ``COMPLETED``: it takes a failed file back to its published
         version, with the name, type, key, size and hash that it had; ConflictError where the file is not failed, has
         no published version, or its bytes were added as another file since. Raises NotFoundError."""
+        ...
+
+    def add_usage(self, file_id: str, part: str, usage: TokenUsage) -> None:
+        """Add what a model call about the file cost to its ``usage``; nothing happens where the file is gone."""
         ...
 
     def delete_file(self, file_id: str) -> None:
@@ -380,8 +390,8 @@ class ConversationRecords(Protocol):
         """Last changed first; a new message changes its conversation."""
         ...
 
-    def rename_conversation(self, conversation_id: str, title: str) -> None:
-        """Raises NotFoundError."""
+    def rename_conversation(self, conversation_id: str, title: str, *, instead_of: str | None = None) -> None:
+        """Raises NotFoundError. Where the title is not ``instead_of`` any more, nothing happens."""
         ...
 
     def delete_conversation(self, conversation_id: str) -> None:

@@ -73,6 +73,31 @@ def test_upload_follow_search_and_read_back(client: TestClient, kb_id: str) -> N
     assert found["trace"]["complexity"]["mode"] in {"single", "multi"}
 
 
+def test_many_uploads_are_followed_in_one_stream(client: TestClient, kb_id: str) -> None:
+    created = client.get(f"/api/v1/kbs/{kb_id}").json()["created_at"]
+    names = {"broken.pdf": b"%PDF-1.7 nothing"} | {
+        f"{n}.md": f"# River {n}\n\nIt is {n} km long.".encode() for n in range(5)
+    }
+    ids = {}
+    for name, content in names.items():
+        response = client.post(f"/api/v1/kbs/{kb_id}/files", files={"file": (name, content)})
+        ids[response.json()["file_id"]] = name
+
+    events = events_of(client.get(f"/api/v1/kbs/{kb_id}/events", params={"since": created}).text)
+
+    assert [number for number, _, _ in events] == list(range(1, len(events) + 1))
+    assert [name for _, name, _ in events if name == "done"] == ["done"] == [events[-1][1]]
+    last = {data["file_id"]: data for _, name, data in events if name == "file"}
+    assert {ids[file_id]: file["status"] for file_id, file in last.items()} == {
+        name: "failed" if name == "broken.pdf" else "completed" for name in names
+    }
+    assert all(file["summary_status"] in {"completed", "off"} for file in last.values())
+    later = events_of(client.get(f"/api/v1/kbs/{kb_id}/events").text)
+    assert [name for _, name, _ in later] == ["done"]
+    assert client.get("/api/v1/kbs/nothing/events").status_code == 404
+    assert client.get(f"/api/v1/kbs/{kb_id}/events", params={"since": "soon"}).status_code == 422
+
+
 def test_only_the_sections_asked_for_are_read(client: TestClient, kb_id: str) -> None:
     file = upload(client, kb_id, "rivers.md", RIVERS.encode())
     sections = client.get(f"/api/v1/files/{file['file_id']}/sections").json()["items"]

@@ -73,11 +73,16 @@ def test_a_stopped_answer_keeps_what_was_written(api: httpx.Client) -> None:
             if sum(name == "delta" for _, name, _ in seen) == 3:
                 assert api.post(f"/chat/{message_id}/stop").status_code == 204
 
-    assert [name for _, name, _ in seen if name in {"done", "error", "stopped"}] == ["stopped"]
+    assert [name for _, name, _ in seen if name not in {"delta", "retrieval_step"}][-2:] == ["usage", "stopped"]
+    assert sum(name in {"done", "error", "stopped"} for _, name, _ in seen) == 1
     conversation_id = seen[0][2]["conversation_id"]
     stored = api.get(f"/conversations/{conversation_id}/messages").json()[-1]
     assert (stored["status"], stored["content"]) == ("stopped", text_of(seen))
     assert 3 <= len(stored["content"].split()) < 20
+    assert stored["usage"]["retrieval_trace"]["rounds"], "how it was found stays, too"
+    cost = stored["usage"]["tokens_by_part"]["answer"]
+    assert cost["completion_tokens"] >= 3, "estimated: the model had no time to say"
+    assert cost["prompt_tokens"] > 50
     assert api.post(f"/chat/{message_id}/stop").status_code == 204, "stopping again changes nothing"
 
 

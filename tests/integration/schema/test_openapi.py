@@ -59,6 +59,7 @@ def clew(tmp_path_factory: pytest.TempPathFactory, models_folder: Path) -> Itera
         list(clew.ask("How long is the Danube?", kbs=["notes"], conversation_id=talk))
         message = clew.messages(talk)[-1].message_id
         real_ids.update(kb_id=kb.kb_id, file_id=file.file_id, conversation_id=talk, message_id=message, model="notes")
+        real_ids["chunk_id"] = clew.file_parents(file.file_id)[0].chunk_id
         yield
         app.state.clew = None
 

@@ -122,3 +122,28 @@ def test_a_log_that_is_gone_is_told_from_the_message(records: SqlRecords) -> Non
     ]  # fmt: skip
     assert told[3].data == {"text": "ab"}
     assert sum(event.type in TERMINAL for event in told) == 1
+
+
+def test_an_answer_that_ends_early_tells_what_it_has_before_its_end(records: SqlRecords) -> None:
+    def events() -> Iterator[AnswerEvent]:
+        yield delta("a")
+        raise ServiceUnavailableError("the model is gone")
+
+    usage = AnswerEvent("usage", {"tokens": {"calls": 1}})
+    run = AnswerRuns(records).start("m", events(), lambda: usage)
+    assert [name for _, name in whole(run)] == ["delta", "usage", "error"]
+    assert records.get_message("m").usage["tokens"] == {"calls": 1}
+
+
+def test_an_answer_whose_conversation_is_deleted_meanwhile_comes_to_its_end(records: SqlRecords) -> None:
+    go_on = threading.Event()
+
+    def events() -> Iterator[AnswerEvent]:
+        yield delta("a")
+        go_on.wait(10)
+        yield delta("b")
+
+    run = AnswerRuns(records).start("m", events())
+    records.delete_conversation("c")
+    go_on.set()
+    assert whole(run)[-1] == (3, "error")

@@ -14,9 +14,10 @@ from clew.config import ChatSettings, VisionSettings
 from clew.indexing import enrichment
 from clew.indexing.enrichment import enrich
 from clew.indexing.parsers import ParseContext, ParseOptions, parse
+from clew.models.metering import MeteredVision
 from clew.models.vision import OpenAIVisionModel
 from clew.storage.records import SqlRecords
-from clew.types import BlockType, ParsedFile
+from clew.types import BlockType, ParsedFile, TokenUsage
 from fakes.openai_server import Reply, Request, ScriptedServer, Status
 from fakes.pdf_file import PdfPage, pdf
 
@@ -62,13 +63,15 @@ def images(parsed: ParsedFile) -> list[str]:
 
 def test_images_get_caption_and_content_after_their_own_text(records: SqlRecords) -> None:
     parsed = page("red")
+    spent: list[tuple[str, TokenUsage]] = []
     with ScriptedServer([said("A line chart of revenue.", "2023: 12.5 million; it rises.")]) as server:
-        described, report = enrich(parsed, seeing(server), records, ALL)
+        model = MeteredVision(seeing(server), lambda part, usage: spent.append((part, usage)))
+        described, report = enrich(parsed, model, records, ALL)
     assert images(described) == [
         "red chart\n(Described by the vision model) A line chart of revenue.\n2023: 12.5 million; it rises."
     ]
     assert (report.calls, report.reused, report.failed) == (1, 0, 0)
-    assert (report.usage.prompt_tokens, report.usage.completion_tokens) == (11, 7)
+    assert spent == [("vision", TokenUsage(prompt_tokens=11, completion_tokens=7, calls=1))]
     assert [block.content_hash for block in described.blocks] == [block.content_hash for block in parsed.blocks]
     assert not described.pictures
 
@@ -80,7 +83,6 @@ def test_the_same_picture_is_never_paid_for_twice(records: SqlRecords) -> None:
         again, second = enrich(page("blue", "red", text="Another file with other text."), seeing(server), records, ALL)
         assert (second.calls, second.reused, len(server.chats)) == (0, 2, 2)
         assert all("A chart." in text for text in images(again))
-        assert second.usage.prompt_tokens == 0
         # Another model, or another language, is another question.
         _, other = enrich(page("red"), seeing(server, "other"), records, ALL)
         _, chinese = enrich(page("red", text="这是一份中文报告的正文。"), seeing(server), records, ALL)

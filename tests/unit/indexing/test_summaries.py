@@ -56,7 +56,7 @@ class Cache:
 
 def writer(server: ScriptedServer, cache: Cache, settings: SummarySettings = SHORT) -> ModelWriter:
     chat = OpenAIChatModel(ChatSettings(url=server.url, model="small", retries=0), setting="models.enrichment")
-    return ModelWriter(chat, cache, settings, lambda text: len(text.split()))
+    return ModelWriter(chat, cache, settings, lambda text: len(text.split()), lambda part, usage: None)
 
 
 def test_every_section_with_text_has_sentences_of_its_own_text_up_to_the_root() -> None:

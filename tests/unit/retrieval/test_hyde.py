@@ -20,7 +20,7 @@ def model(server: ScriptedServer) -> OpenAIChatModel:
 def test_the_prompt_speaks_the_language_of_the_question(question: str, asks: str) -> None:
     with ScriptedServer(replies=["净利润 net profit"]) as server:
         written = hypothetical_answer(question, model(server), 5)
-        assert (written.text, written.failure, written.usage.calls) == ("净利润 net profit", "", 1)
+        assert (written.text, written.failure) == ("净利润 net profit", "")
         assert asks in server.chats[0].text
         assert question in server.chats[0].text
 

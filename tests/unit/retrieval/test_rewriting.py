@@ -38,7 +38,6 @@ def test_a_model_rewrites() -> None:
         model = OpenAIChatModel(ChatSettings(url=server.url, model="m"))
         result = rewrite("And the other one?", [Turn("user", "How long is the Danube?")], model)
     assert (result.question, result.source) == ("How long is the Rhine?", "model")
-    assert result.usage.calls == 1
 
 
 @pytest.mark.parametrize("reply", [Status(400), "", "line one\nline two", "x" * 5000])

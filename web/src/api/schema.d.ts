@@ -625,6 +625,28 @@ export interface paths {
         patch: operations["change_kb"];
         trace?: never;
     };
+    "/api/v1/kbs/{kb_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Files Events
+         * @description Server-sent events of all files of a knowledge base in one stream: ``progress`` of those that are processed or
+         *     summarised, ``file`` with each that comes to an end or changes, ``gone`` with the id of each that is deleted, and
+         *     ``done`` once nothing goes on.
+         */
+        get: operations["files_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/kbs/{kb_id}/files": {
         parameters: {
             query?: never;
@@ -853,6 +875,30 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * AnswerCost
+         * @description What the models of an answer consumed.
+         */
+        AnswerCost: {
+            /**
+             * Finish Reason
+             * @description length where the answer was cut off.
+             * @default stop
+             */
+            finish_reason: string;
+            /** @description Of all model calls. */
+            tokens?: components["schemas"]["TokenUsage"] | null;
+            /**
+             * Tokens By Part
+             * @description What for: rewrite, complexity, kind, sections, hyde, planner, rerank, embed, answer, title. The title is written beside the answer; where it comes later, it is told with the stored message only.
+             * @default {}
+             */
+            tokens_by_part: {
+                [key: string]: components["schemas"]["TokenUsage"];
+            };
+        } & {
+            [key: string]: unknown;
+        };
         /** AnswerMessage */
         AnswerMessage: {
             /** Content */
@@ -946,7 +992,12 @@ export interface components {
             /** Y1 */
             y1: number;
         };
-        /** Backfill */
+        /**
+         * Backfill
+         * @example {
+         *       "again": true
+         *     }
+         */
         Backfill: {
             /**
              * Again
@@ -1139,13 +1190,7 @@ export interface components {
             status: string;
             /** Uncertainty Notice */
             uncertainty_notice: string | null;
-            /**
-             * Usage
-             * @description Tokens of the models, by kind.
-             */
-            usage: {
-                [key: string]: unknown;
-            };
+            usage: components["schemas"]["AnswerCost"];
         };
         /**
          * Check
@@ -1451,7 +1496,12 @@ export interface components {
             /** Updated At */
             updated_at: string;
         };
-        /** ConversationChange */
+        /**
+         * ConversationChange
+         * @example {
+         *       "title": "Lengths of rivers"
+         *     }
+         */
         ConversationChange: {
             /** Title */
             title: string;
@@ -1704,6 +1754,13 @@ export interface components {
             /** Updated At */
             updated_at: string;
             /**
+             * Usage
+             * @description What models were asked about it since it was added: vision, summary, questions.
+             */
+            usage: {
+                [key: string]: components["schemas"]["TokenUsage"];
+            };
+            /**
              * Version
              * @description The version that search reads; 0 before the first.
              */
@@ -1712,6 +1769,14 @@ export interface components {
         /**
          * FileChange
          * @description What is given is changed.
+         * @example {
+         *       "enabled": false
+         *     }
+         * @example {
+         *       "facts": {
+         *         "period": "2020"
+         *       }
+         *     }
          */
         FileChange: {
             /**
@@ -1839,7 +1904,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "stale entries" | "missing entries" | "unknown original" | "missing original" | "damaged original";
+            kind: "stale entries" | "missing entries" | "outdated entries" | "unknown original" | "missing original" | "damaged original";
             /** Repaired */
             repaired: boolean;
         };
@@ -2035,10 +2100,26 @@ export interface components {
              */
             citations: components["schemas"]["Citation"][];
             feedback?: components["schemas"]["Feedback"] | null;
+            /**
+             * Finish Reason
+             * @description length where the answer was cut off.
+             * @default stop
+             */
+            finish_reason: string;
             /** Notice */
             notice?: string | null;
             /** Retrieval Trace */
             retrieval_trace?: components["schemas"]["RetrievalTrace"] | null;
+            /** @description Of all model calls. */
+            tokens?: components["schemas"]["TokenUsage"] | null;
+            /**
+             * Tokens By Part
+             * @description What for: rewrite, complexity, kind, sections, hyde, planner, rerank, embed, answer, title. The title is written beside the answer; where it comes later, it is told with the stored message only.
+             * @default {}
+             */
+            tokens_by_part: {
+                [key: string]: components["schemas"]["TokenUsage"];
+            };
         } & {
             [key: string]: unknown;
         };
@@ -2053,7 +2134,16 @@ export interface components {
              */
             object: "list";
         };
-        /** ModelTrial */
+        /**
+         * ModelTrial
+         * @example {
+         *       "part": "chat",
+         *       "settings": {
+         *         "model": "qwen3",
+         *         "url": "http://127.0.0.1:8000/v1"
+         *       }
+         *     }
+         */
         ModelTrial: {
             /**
              * Part
@@ -2072,6 +2162,14 @@ export interface components {
         /**
          * ModelsChange
          * @description Sections of ``models`` as in clew.toml. A key that is not given stays, unless its address changes.
+         * @example {
+         *       "models": {
+         *         "chat": {
+         *           "model": "qwen3",
+         *           "url": "http://127.0.0.1:8000/v1"
+         *         }
+         *       }
+         *     }
          */
         ModelsChange: {
             /**
@@ -2191,6 +2289,34 @@ export interface components {
             /** Text */
             text: string;
         };
+        /**
+         * OneOfManyProgress
+         * @description Event ``progress`` of a knowledge base's stream; ``file`` carries a File, ``gone`` its id alone.
+         */
+        OneOfManyProgress: {
+            /** File Id */
+            file_id: string;
+            /** Name */
+            name: string;
+            /** Progress */
+            progress: number;
+            /** Stage */
+            stage: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "processing" | "completed" | "failed";
+            /** Summary Done */
+            summary_done: number;
+            /**
+             * Summary Status
+             * @enum {string}
+             */
+            summary_status: "off" | "pending" | "running" | "completed" | "failed";
+            /** Summary Total */
+            summary_total: number;
+        };
         /** OpenAIError */
         OpenAIError: {
             error: components["schemas"]["ErrorBody"];
@@ -2236,6 +2362,9 @@ export interface components {
         /**
          * PassageChange
          * @description What is given is changed.
+         * @example {
+         *       "enabled": false
+         *     }
          */
         PassageChange: {
             /**
@@ -2495,8 +2624,18 @@ export interface components {
              */
             uncertain_reason: string;
             usage?: components["schemas"]["TokenUsage"];
+            /** Usage By Part */
+            usage_by_part?: {
+                [key: string]: components["schemas"]["TokenUsage"];
+            };
         };
-        /** RouteRequest */
+        /**
+         * RouteRequest
+         * @example {
+         *       "question": "Which is longer, the Danube or the Rhine?",
+         *       "record": false
+         *     }
+         */
         RouteRequest: {
             /**
              * Kb
@@ -2795,11 +2934,12 @@ export interface components {
         };
         /**
          * TokenUsage
-         * @description Tokens that the models of one question consumed.
+         * @description What models consumed.
          */
         TokenUsage: {
             /**
              * Calls
+             * @description Of language models, vision models and rerankers.
              * @default 0
              */
             calls: number;
@@ -2818,6 +2958,37 @@ export interface components {
              * @default 0
              */
             prompt_tokens: number;
+            /**
+             * Rerank Tokens
+             * @description Estimated: question and passage for each passage.
+             * @default 0
+             */
+            rerank_tokens: number;
+        };
+        /** UsageEvent */
+        UsageEvent: {
+            /**
+             * Finish Reason
+             * @description length where the answer was cut off.
+             * @default stop
+             */
+            finish_reason: string;
+            retrieval_trace: components["schemas"]["RetrievalTrace"];
+            /**
+             * @description Of all model calls.
+             * @default null
+             */
+            tokens: components["schemas"]["TokenUsage"] | null;
+            /**
+             * Tokens By Part
+             * @description What for: rewrite, complexity, kind, sections, hyde, planner, rerank, embed, answer, title. The title is written beside the answer; where it comes later, it is told with the stored message only.
+             * @default {}
+             */
+            tokens_by_part: {
+                [key: string]: components["schemas"]["TokenUsage"];
+            };
+        } & {
+            [key: string]: unknown;
         };
     };
     responses: never;
@@ -4074,6 +4245,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["KnowledgeBase"];
+                };
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    files_events: {
+        parameters: {
+            query?: {
+                /** @description Tell also of what changed after this time and is over; else: from now on. */
+                since?: string | null;
+            };
+            header?: never;
+            path: {
+                kb_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": unknown;
                 };
             };
             /** @description What went wrong, as problem details. */

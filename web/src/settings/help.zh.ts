@@ -88,6 +88,7 @@ export const helpZh: Readonly<Record<string, string>> = {
   "recursion.escalate_weak_single": "判定为单次检索的问题，首轮证据薄弱时转为多次检索。",
   "answer.max_tokens": "语言模型回答的最长词元数。",
   "answer.quote_sentences": "没有语言模型时，回答引用的句子或表格行数。",
+  "answer.title_timeout": "语言模型为对话起标题的时限（秒）；0 表示始终以第一个问题为标题。",
   "models.vision.url": "到 /v1 为止的地址；留空：不识别图片。",
   "models.vision.model": "接口中的模型名称。",
   "models.vision.api_key": "发送给接口；保存后不再显示。",

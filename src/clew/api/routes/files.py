@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Annotated, Any
 
@@ -10,7 +12,8 @@ from fastapi import APIRouter, Form, Query, Request, Response, UploadFile, statu
 
 from clew.api import schemas
 from clew.api.deps import ClewDep
-from clew.api.events import file_stream
+from clew.api.events import file_stream, files_stream
+from clew.api.following import FilesFollower
 from clew.api.originals import original_response
 from clew.app import Clew
 from clew.errors import InputError
@@ -29,6 +32,15 @@ def name_of(upload: UploadFile) -> str:
     if not name:
         raise InputError("The upload has no file name; send it as the multipart field 'file' with a file name.")
     return name
+
+
+def _utc(time: datetime) -> str:
+    """The time as files have it in ``updated_at``."""
+    try:
+        in_utc = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    except OverflowError as error:
+        raise InputError(f"{time.isoformat()} lies outside of the calendar.") from error
+    return in_utc.isoformat(timespec="microseconds")
 
 
 def _json(file: File) -> dict[str, Any]:
@@ -124,6 +136,22 @@ def file_events(file_id: str, clew: ClewDep) -> Response:
     """Server-sent events: ``progress`` while the file is processed, then ``done`` with the file."""
     clew.file(file_id)
     return file_stream(lambda: clew.file(file_id), _json)
+
+
+@router.get("/kbs/{kb_id}/events", response_class=Response, responses={200: {"content": {"text/event-stream": {}}}})
+def files_events(
+    kb_id: str,
+    clew: ClewDep,
+    since: Annotated[
+        datetime | None, Query(description="Tell also of what changed after this time and is over; else: from now on.")
+    ] = None,
+) -> Response:
+    """Server-sent events of all files of a knowledge base in one stream: ``progress`` of those that are processed or
+    summarised, ``file`` with each that comes to an end or changes, ``gone`` with the id of each that is deleted, and
+    ``done`` once nothing goes on."""
+    kb = clew.kb(kb_id)
+    start = _utc(since or datetime.now(UTC))
+    return files_stream(FilesFollower(partial(clew.moving_files, kb.kb_id), clew.file, _json, start))
 
 
 @router.get("/files/{file_id}/original", response_class=Response, responses={206: {}, 304: {}, 416: {}})

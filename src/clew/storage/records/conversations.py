@@ -49,10 +49,13 @@ class SqlConversations:
         with self._db.read() as connection:
             return [_conversation(row) for row in connection.execute(query).mappings()]
 
-    def rename_conversation(self, conversation_id: str, title: str) -> None:
-        rename = update(conversations).where(conversations.c.conversation_id == conversation_id).values(title=title)
+    def rename_conversation(self, conversation_id: str, title: str, *, instead_of: str | None = None) -> None:
+        own = conversations.c.conversation_id == conversation_id
+        rename = update(conversations).where(own).values(title=title)
+        if instead_of is not None:
+            rename = rename.where(conversations.c.title == instead_of)
         with self._db.write() as connection:
-            if not connection.execute(rename).rowcount:
+            if not connection.execute(rename).rowcount and not connection.execute(select(1).where(own)).first():
                 raise _missing(conversation_id)
 
     def delete_conversation(self, conversation_id: str) -> None:

@@ -18,7 +18,7 @@ from clew.storage.records.database import Database
 from clew.storage.records.summaries import summaries_begun
 from clew.storage.records.tables import HIDDEN, file_versions, files, kbs
 from clew.storage.records.values import now
-from clew.types import ChangeReport, File, FileStatus, PassageEdit, SummaryStatus
+from clew.types import SUMMARIES_GO_ON, ChangeReport, File, FileStatus, PassageEdit, SummaryStatus, TokenUsage
 
 _UPLOADED = ("name", "media_type", "size", "file_key", "content_hash", "edits")
 _READ = ("title", "language", "pages", "counts", "warnings", "changes")
@@ -95,6 +95,16 @@ class SqlFiles:
         if text:
             facts = (files.c.facts[name].as_string() for name in _SEARCHED_FACTS)
             query = query.where(or_(*(column.icontains(text, autoescape=True) for column in (files.c.name, *facts))))
+        with self._db.read() as connection:
+            return [_file(row) for row in connection.execute(query).mappings()]
+
+    def moving_files(self, kb_id: str, since: str) -> list[File]:
+        moving = or_(
+            files.c.status == FileStatus.PROCESSING.value,
+            files.c.summary_status.in_([status.value for status in SUMMARIES_GO_ON]),
+            files.c.updated_at > since,
+        )
+        query = select(files).where(files.c.kb_id == kb_id, moving).order_by(files.c.seq)
         with self._db.read() as connection:
             return [_file(row) for row in connection.execute(query).mappings()]
 
@@ -250,6 +260,13 @@ class SqlFiles:
                 connection.execute(update(files).where(files.c.file_id == file_id).values(changes))
             return _file(_existing(connection, file_id))
 
+    def add_usage(self, file_id: str, part: str, usage: TokenUsage) -> None:
+        own = files.c.file_id == file_id
+        with self._db.write() as connection:
+            spent = connection.execute(select(files.c.usage).where(own).with_for_update()).scalar_one_or_none() or {}
+            spent[part] = asdict(TokenUsage(**spent.get(part, {})) + usage)
+            connection.execute(update(files).where(own).values(usage=spent))
+
     def delete_file(self, file_id: str) -> None:
         with self._db.write() as connection:
             drop_cached(connection, lambda uses: uses.c.file_id == file_id)
@@ -397,4 +414,5 @@ def _file(row: RowMapping) -> File:
         summary_model=row["summary_model"],
         summary_reason=row["summary_reason"],
         summary_run=row["summary_run"],
+        usage={part: TokenUsage(**usage) for part, usage in (row["usage"] or {}).items()},
     )

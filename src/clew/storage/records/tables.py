@@ -38,7 +38,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from clew.storage.records.values import storable_text
 
-HEAD = "0007"
+HEAD = "0008"
 """The schema revision that these tables describe: the newest file in ``migrations/versions``."""
 
 HIDDEN = "(status <> 'completed' OR NOT enabled)"
@@ -134,6 +134,7 @@ files = Table(
     Column("summary_model", Characters(), nullable=False, server_default=text("''")),
     Column("summary_reason", Characters(), nullable=False, server_default=text("''")),
     Column("summary_run", Integer(), nullable=False, server_default="0"),
+    _optional_json("usage"),
     Index("ix_files_file_id", "file_id", unique=True),
     # The same bytes are one file of a KB, whoever adds them at the same time.
     Index("ix_files_kb_id_content_hash", "kb_id", "content_hash", unique=True),
