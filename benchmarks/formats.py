@@ -30,7 +30,8 @@ from pathlib import Path
 import pypdfium2
 from lxml import etree
 
-from clew.app import Clew, make_embedder
+from clew.app import Clew
+from clew.app_models import make_embedder
 from clew.config import Settings
 from clew.errors import ClewError
 from clew.indexing.chunking import chunk_file

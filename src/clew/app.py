@@ -1,4 +1,4 @@
-"""The composition root: Settings → Clew, the library's public class. Only this module names a backend."""
+"""The composition root: Settings → Clew, the library's public class. It alone names stores, ``app_models`` models."""
 
 from __future__ import annotations
 
@@ -10,21 +10,32 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from clew.answering.answer import Answerer, usage_event
 from clew.answering.conversation_files import ConversationFiles
 from clew.answering.runs import AnswerRuns, stored_events
 from clew.answering.small_talk import small_talk
 from clew.answering.titles import Titling, first_title
+from clew.app_models import (
+    Check,
+    ModelPart,
+    ModelProgress,
+    checked,
+    checks_of_models,
+    make_chat,
+    make_classifier,
+    make_embedder,
+    make_reranker,
+    make_vision,
+    try_model,
+)
 from clew.config import (
-    ChatSettings,
-    RerankerSettings,
     Settings,
     default_data_folder,
     load_settings,
@@ -39,13 +50,11 @@ from clew.indexing.file_facts import corrected_facts
 from clew.indexing.pipeline import IndexingPipeline
 from clew.indexing.reconciling import Finding, Reconciler, outdated
 from clew.indexing.summariser import Summariser
-from clew.models.base import ChatMessage, ChatModel, ComplexityClassifier, Embedder, Reranker, VisionModel
+from clew.models.base import ChatModel, ComplexityClassifier, Embedder, Reranker, VisionModel
 from clew.models.complexity_head import ComplexityHead
-from clew.models.local import embedded_embedder, onnx_embedder
 from clew.retrieval.attachments import SignalPackage
 from clew.retrieval.bridge_planner import BridgePlanner
 from clew.retrieval.complexity.cascade import decide
-from clew.retrieval.complexity.features import FEATURES_VERSION
 from clew.retrieval.file_preference import admits
 from clew.retrieval.graph_walk import NameGraph
 from clew.retrieval.kind import KindChoice, decide_kind
@@ -88,19 +97,6 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS = 0.1
 _HISTORY_MESSAGES = 8
-
-
-ModelProgress = Callable[[float, str], None]
-ModelPart = Literal["embedder", "chat", "enrichment", "vision", "reranker"]
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One line of ``clew doctor``: a part, whether it works, and what was seen or is to be done."""
-
-    name: str
-    ok: bool
-    detail: str
 
 
 class Clew:
@@ -206,15 +202,7 @@ class Clew:
     @cached_property
     def classifier(self) -> ComplexityClassifier | None:
         """The external complexity classifier; None where no URL is set."""
-        settings = self.settings.complexity
-        if not settings.classifier_url:
-            return None
-        # Clients of model servers bring an HTTP library; without a server nobody should wait for it.
-        from clew.models.classifier import HttpComplexityClassifier  # noqa: PLC0415
-
-        return HttpComplexityClassifier(
-            settings.classifier_url, features_version=FEATURES_VERSION, timeout=settings.classifier_timeout
-        )
+        return make_classifier(self.settings.complexity)
 
     @cached_property
     def complexity_head(self) -> ComplexityHead:
@@ -805,26 +793,13 @@ class Clew:
     def check(self) -> list[Check]:
         """Whether each part works, by name; what is wrong says what to do."""
         checks = [
-            _checked("records", self.records.check),
-            _checked("search index", self.index.check),
-            _checked("index entries", self._check_made_as),
-            _checked("originals", self.originals.check),
-            _checked("embedder", lambda: f"{self.embedder.name}, {self.embedder.dimension} dimensions"),
+            checked("records", self.records.check),
+            checked("search index", self.index.check),
+            checked("index entries", self._check_made_as),
+            checked("originals", self.originals.check),
+            checked("embedder", lambda: f"{self.embedder.name}, {self.embedder.dimension} dimensions"),
         ]
-        if self.chat is None:
-            checks.append(Check("language model", True, "none configured: answers quote the documents"))
-        else:
-            checks.append(_checked("language model", lambda: _probe_chat(self.chat)))
-        if self.vision is None:
-            checks.append(Check("vision model", True, "none configured: images keep the text that stands on them"))
-        else:
-            checks.append(_checked("vision model", lambda: _probe_vision(self.vision)))
-        checks.append(_checked("text recognition", _probe_recognition))
-        if self.settings.models.reranker.kind == "none":
-            checks.append(Check("reranker", True, "none configured: passages stay in the fused order"))
-        else:
-            checks.append(_checked("reranker", lambda: _probe_reranker(self.reranker)))
-        return checks
+        return [*checks, *checks_of_models(self.chat, self.vision, lambda: self.reranker, self.settings)]
 
     def _check_made_as(self) -> str:
         if said := "; ".join(finding.detail for finding in outdated(self.records, self.index)):
@@ -858,19 +833,7 @@ class Clew:
     def try_model(self, part: ModelPart, changes: Mapping[str, Any]) -> Check:
         """Whether one of the models would work with other settings; nothing is saved. Raises SettingsError."""
         settings = with_models(self._saved_settings(), {part: changes})
-        models = settings.models
-        match part:
-            case "embedder":
-                embedder = make_embedder(settings, self.data)
-                return _checked(part, lambda: _probe_embedder(embedder))
-            case "reranker":
-                return _checked(part, lambda: _probe_reranker(make_reranker(models.reranker)))
-            case "vision":
-                return _checked(part, lambda: _probe_vision(make_vision(models.vision)))
-            case "chat":
-                return _checked(part, lambda: _probe_chat(make_chat(models.chat)))
-            case "enrichment":
-                return _checked(part, lambda: _probe_chat(make_chat(models.enrichment, "models.enrichment")))
+        return try_model(part, settings, self.data)
 
     # --- inside ------------------------------------------------------------------------------------------------
 
@@ -1013,95 +976,6 @@ def back_up(data: Path, archive: Path) -> int:
         return write_archive(archive, data, records, FolderOriginals(data / "originals"))
     finally:
         records.close()
-
-
-def make_embedder(settings: Settings, data: Path, *, on_progress: ModelProgress | None = None) -> Embedder:
-    """The embedder that the settings name, loaded on first use. The embedded one's model is kept in the data folder
-    ``data`` unless ``models.folder`` names another. Raises SettingsError."""
-    chosen = settings.models.embedder
-    if chosen.kind == "openai":
-        from clew.models.openai import OpenAIEmbedder  # noqa: PLC0415 - see Clew.classifier
-
-        return OpenAIEmbedder(chosen)
-    if chosen.kind == "onnx":
-        return onnx_embedder(
-            Path(chosen.path),
-            query_prefix=chosen.query_prefix,
-            passage_prefix=chosen.passage_prefix,
-            max_tokens=chosen.max_tokens,
-        )
-    folder = Path(settings.models.folder or data / "models")
-    return embedded_embedder(folder, on_progress=on_progress)
-
-
-def make_chat(settings: ChatSettings, setting: str = "models.chat") -> ChatModel | None:
-    """The chat model that the settings under the path ``setting`` name, or None."""
-    if not settings.url:
-        return None
-    from clew.models.openai import OpenAIChatModel  # noqa: PLC0415 - see Clew.classifier
-
-    return OpenAIChatModel(settings, setting=setting)
-
-
-def make_vision(settings: ChatSettings) -> VisionModel | None:
-    """The vision model that the settings name, or None."""
-    if not settings.url:
-        return None
-    from clew.models.vision import OpenAIVisionModel  # noqa: PLC0415 - see Clew.classifier
-
-    return OpenAIVisionModel(settings)
-
-
-def make_reranker(settings: RerankerSettings) -> Reranker | None:
-    """The reranker that the settings name, or None. Raises SettingsError."""
-    if settings.kind == "none":
-        return None
-    from clew.models.reranker import HttpReranker, OnnxReranker  # noqa: PLC0415 - see Clew.classifier
-
-    if settings.kind == "onnx":
-        return OnnxReranker(Path(settings.path), max_tokens=settings.max_tokens, batch_size=settings.batch_size)
-    return HttpReranker(settings)
-
-
-def _probe_embedder(embedder: Embedder) -> str:
-    vector = embedder.embed_queries(["a question"])[0]
-    return f"{embedder.name}, {len(vector)} dimensions"
-
-
-def _probe_chat(chat: ChatModel | None) -> str:
-    if chat is None:
-        raise SettingsError("No URL is given; without one there is no language model.")
-    reply = chat.complete([ChatMessage("user", "Answer with the word yes.")], max_tokens=16, timeout=20)
-    return f"{chat.name} answered {reply.text[:40]!r}"
-
-
-def _probe_vision(vision: VisionModel | None) -> str:
-    from clew.models.vision import probe_vision  # noqa: PLC0415 - see Clew.classifier
-
-    if vision is None:
-        raise SettingsError("No URL is given; without one there is no vision model.")
-    return probe_vision(vision)
-
-
-def _probe_recognition() -> str:
-    from clew.indexing.parsers.recognition import probe  # noqa: PLC0415 - OpenCV is loaded where it is needed
-
-    return probe()
-
-
-def _probe_reranker(reranker: Reranker | None) -> str:
-    from clew.models.reranker import probe_reranker  # noqa: PLC0415 - see Clew.classifier
-
-    if reranker is None:
-        raise SettingsError("The kind is none, so there is no reranker to try.")
-    return probe_reranker(reranker)
-
-
-def _checked(name: str, probe: Callable[[], str]) -> Check:
-    try:
-        return Check(name, True, probe())
-    except ClewError as error:
-        return Check(name, False, str(error))
 
 
 def _new_id(prefix: str) -> str:

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from clew import __version__
-from clew.app import make_embedder
+from clew.app_models import make_embedder
 from clew.cli import tuning
 from clew.cli.archiving import backup, restore
 from clew.cli.door import Door, LocalDoor, open_door, search_request
