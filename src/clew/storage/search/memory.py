@@ -17,6 +17,7 @@ import numpy as np
 
 from clew.errors import StorageError
 from clew.storage.base import IndexEntry, IndexFilter, Posting
+from clew.storage.search.checking import check_entry, check_vector
 from clew.types import FloatArray, Representation
 
 _Key = tuple[str, int, int]
@@ -95,7 +96,7 @@ class MemoryIndex:
         if collection is None:
             return
         for entry in entries:
-            _check(kb_id, entry, collection.dimension)
+            check_entry(kb_id, entry, collection.dimension)
         with collection.lock:
             for entry in entries:
                 if entry.vector is not None:
@@ -150,10 +151,7 @@ class MemoryIndex:
         collection = self._collection(kb_id)
         if collection is None or limit < 1:
             return []
-        if vector.shape != (collection.dimension,):
-            raise StorageError(
-                f"The search index of {kb_id} holds vectors of dimension {collection.dimension}, not {vector.shape}."
-            )
+        check_vector(kb_id, vector, collection.dimension)
         with collection.lock:
             held = collection.vectors.get(representation, {})
             entries = [entry for entry in held.values() if _admits(filter, entry)]
@@ -242,22 +240,6 @@ class MemoryIndex:
         """Forget everything."""
         with self._lock:
             self._collections.clear()
-
-
-def _check(kb_id: str, entry: IndexEntry, dimension: int) -> None:
-    if entry.vector is None:
-        if entry.representation is not Representation.BM25:
-            raise StorageError(f"An entry of {kb_id} for {entry.representation} has no vector.")
-        return
-    if entry.representation is Representation.BM25:
-        raise StorageError(f"An entry of {kb_id} for bm25 has a vector; give it the vector's representation.")
-    if entry.vector.shape != (dimension,):
-        raise StorageError(
-            f"The search index of {kb_id} holds vectors of dimension {dimension}, and one of shape "
-            f"{entry.vector.shape} was given; use the embedder that the files were attached with."
-        )
-    if not np.isfinite(entry.vector).all():
-        raise StorageError(f"A vector for the search index of {kb_id} is not finite; check the embedder.")
 
 
 def _vector(entry: IndexEntry) -> FloatArray:

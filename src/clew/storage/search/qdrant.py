@@ -33,6 +33,7 @@ import qdrant_edge as edge
 from clew.errors import ClewError, StorageBusyError, StorageError, StorageFullError
 from clew.storage.base import IndexEntry, IndexFilter, Posting
 from clew.storage.search import filters
+from clew.storage.search.checking import check_entry, check_vector
 from clew.storage.search.collection import ABOUT, Collection, SearchParameters, write_about
 from clew.storage.search.shard import Shard, refuse_when_full
 from clew.types import FloatArray, Representation
@@ -126,7 +127,8 @@ class QdrantEdgeIndex:
         with self._guarded(f"write to the search index of {kb_id}"):
             points: dict[Representation, dict[str, tuple[str, Any, dict[str, Any]]]] = {}
             for entry in entries:
-                for representation, point in _points(kb_id, entry, collection.dimension):
+                check_entry(kb_id, entry, collection.dimension)
+                for representation, point in _points(entry):
                     points.setdefault(representation, {})[point[0]] = point
             for representation, by_id in points.items():
                 collection.made_shard(representation).upsert(list(by_id.values()))
@@ -195,7 +197,8 @@ class QdrantEdgeIndex:
         shard = None if collection is None else collection.shard(representation)
         if collection is None or shard is None or representation is Representation.BM25:
             return []
-        query = edge.Query.Nearest(_checked(kb_id, vector, collection.dimension))
+        check_vector(kb_id, vector, collection.dimension)
+        query = edge.Query.Nearest(vector.tolist())
         if limit < 1 or filters.admits_nothing(filter):
             return []
         with self._guarded(f"search the vectors of {kb_id}"):
@@ -358,31 +361,14 @@ class QdrantEdgeIndex:
                         logger.warning("%s", error)
 
 
-def _points(
-    kb_id: str, entry: IndexEntry, dimension: int
-) -> Iterator[tuple[Representation, tuple[str, Any, dict[str, Any]]]]:
+def _points(entry: IndexEntry) -> Iterator[tuple[Representation, tuple[str, Any, dict[str, Any]]]]:
     stored = filters.payload(entry)
     if entry.vector is not None:
-        if entry.representation is Representation.BM25:
-            raise StorageError(f"An entry of {kb_id} for bm25 has a vector; give it the vector's representation.")
         key = filters.point_id(entry.chunk_id, entry.version, entry.representation, entry.part)
-        yield entry.representation, (key, _checked(kb_id, entry.vector, dimension), stored)
-    elif entry.representation is not Representation.BM25:
-        raise StorageError(f"An entry of {kb_id} for {entry.representation} has no vector.")
+        yield entry.representation, (key, entry.vector.tolist(), stored)
     if entry.terms or entry.representation is Representation.BM25:
         key = filters.point_id(entry.chunk_id, entry.version, Representation.BM25)
         yield Representation.BM25, (key, [1.0], stored | {filters.TERMS: " ".join(entry.terms)})
-
-
-def _checked(kb_id: str, vector: FloatArray, dimension: int) -> list[float]:
-    if vector.shape != (dimension,):
-        raise StorageError(
-            f"The search index of {kb_id} holds vectors of dimension {dimension}, and one of shape {vector.shape} was "
-            "given; use the embedder that the knowledge base was made with."
-        )
-    if not np.isfinite(vector).all():
-        raise StorageError(f"A vector for the search index of {kb_id} is not finite; check the embedder.")
-    return [float(x) for x in vector.tolist()]
 
 
 def _folder_name(kb_id: str) -> str:
