@@ -100,16 +100,33 @@ def index_entries(
 ) -> Iterator[IndexEntry]:
     """One index entry per child, carrying its terms (where ``bm25``) and its ``l2`` vector (where there is one)."""
     for child in children:
-        yield IndexEntry(
-            chunk_id=child.chunk_id,
-            parent_id=child.parent_id,
-            file_id=child.file_id,
-            version=version,
-            section_path=child.section_path,
-            representation=Representation.BM25 if vectors is None else Representation.L2,
-            vector=None if vectors is None else vectors[child.chunk_id],
-            terms=index_terms(child, file_title) if bm25 else (),
-        )
+        representation = Representation.BM25 if vectors is None else Representation.L2
+        vector = None if vectors is None else vectors[child.chunk_id]
+        yield entry_of(child, version, representation, vector, terms=index_terms(child, file_title) if bm25 else ())
+
+
+def entry_of(
+    child: ChildChunk,
+    version: int,
+    representation: Representation,
+    vector: FloatArray | None,
+    *,
+    terms: tuple[str, ...] = (),
+    part: int = 0,
+    section_path: str | None = None,
+) -> IndexEntry:
+    """The entry of one representation of a child; ``section_path`` where it stands for another section than its own."""
+    return IndexEntry(
+        chunk_id=child.chunk_id,
+        parent_id=child.parent_id,
+        file_id=child.file_id,
+        version=version,
+        section_path=child.section_path if section_path is None else section_path,
+        representation=representation,
+        vector=vector,
+        terms=terms,
+        part=part,
+    )
 
 
 def context_titles(child: ChildChunk, file_title: str) -> list[str]:

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from clew.indexing.embedding import BATCH, EmbeddingReport, context_titles, embed_texts
+from clew.indexing.embedding import BATCH, EmbeddingReport, context_titles, embed_texts, entry_of
 from clew.models.base import Embedder, SpanEmbedder
 from clew.storage.base import IndexEntry, VectorCache
 from clew.text.sentences import sentence_spans
@@ -37,16 +37,7 @@ class Granularities:
         for representation, by_chunk in ((Representation.L1, self.l1), (Representation.L3, self.l3)):
             for child in children:
                 for part, vector in enumerate(by_chunk.get(child.chunk_id, ())):
-                    yield IndexEntry(
-                        chunk_id=child.chunk_id,
-                        parent_id=child.parent_id,
-                        file_id=child.file_id,
-                        version=version,
-                        section_path=child.section_path,
-                        representation=representation,
-                        vector=vector,
-                        part=part,
-                    )
+                    yield entry_of(child, version, representation, vector, part=part)
 
 
 @dataclass(frozen=True, slots=True)

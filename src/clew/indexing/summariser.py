@@ -19,7 +19,7 @@ from clew.config import Settings
 from clew.errors import NotFoundError
 from clew.indexing.caching import FileCache
 from clew.indexing.editing import blocks_of
-from clew.indexing.embedding import TITLE_CHARACTERS, embed_texts
+from clew.indexing.embedding import TITLE_CHARACTERS, embed_texts, entry_of
 from clew.indexing.summaries import ModelWriter, extractive_summaries
 from clew.models.base import ChatModel, Embedder
 from clew.storage.base import IndexEntry, Records, SearchIndex
@@ -177,7 +177,8 @@ class Summariser:
         parts = Counter[str]()
         for path, vector in found.items():
             child = _nearest(below[path], vector, vectors)
-            yield _entry(file, child, Representation.SUMMARY, vector, parts[child.chunk_id], section_path=path)
+            part = parts[child.chunk_id]
+            yield entry_of(child, file.version, Representation.SUMMARY, vector, part=part, section_path=path)
             parts[child.chunk_id] += 1
 
     def _question_entries(
@@ -196,7 +197,8 @@ class Summariser:
                 continue
             for vector in self.embedder.embed_queries(list(asked)):
                 child = _nearest(of_parent[parent_id], vector, vectors)
-                yield _entry(file, child, Representation.QUESTION, vector, parts[child.chunk_id])
+                part = parts[child.chunk_id]
+                yield entry_of(child, file.version, Representation.QUESTION, vector, part=part)
                 parts[child.chunk_id] += 1
 
 
@@ -210,24 +212,3 @@ def _nearest(children: Sequence[ChildChunk], vector: FloatArray, vectors: Mappin
     if not known:
         return children[0]
     return known[int(np.argmax(np.stack([vectors[child.chunk_id] for child in known]) @ vector))]
-
-
-def _entry(
-    file: File,
-    child: ChildChunk,
-    representation: Representation,
-    vector: FloatArray,
-    part: int,
-    *,
-    section_path: str | None = None,
-) -> IndexEntry:
-    return IndexEntry(
-        chunk_id=child.chunk_id,
-        parent_id=child.parent_id,
-        file_id=file.file_id,
-        version=file.version,
-        section_path=child.section_path if section_path is None else section_path,
-        representation=representation,
-        vector=vector,
-        part=part,
-    )
