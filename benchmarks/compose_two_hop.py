@@ -28,6 +28,7 @@ import rjieba
 from clew.app import Clew
 from clew.evaluation.corpus import CorpusKb, open_corpus
 from clew.evaluation.datasets import LabelledQuestion, Passage, read_corpus, read_queries
+from clew.evaluation.runs import SINGLE_LOOK_UPS
 
 NAME = "two_hop_zh"
 KEPT = Path(__file__).parents[1] / "tests" / "data" / f"{NAME}.txt"
@@ -139,10 +140,10 @@ class Shortcuts:
         self._clew, self._corpus = clew, corpus
 
     def finds(self, question: str, passage: str) -> bool:
-        return any(passage in self._ranking(question, only) for only in ("bm25", "l2"))
+        return any(passage in self._ranking(question, only) for only in ("bm25", "dense"))
 
     def _ranking(self, question: str, only: str) -> list[str]:
-        overlay = {"representations": {name: name == only for name in ("bm25", "l2")}}
+        overlay = SINGLE_LOOK_UPS[only]
         hits = self._clew.search(question, kbs=[self._corpus.kb_id], mode="single", overlay=overlay).hits
         return list(dict.fromkeys(self._corpus.passage_of[hit.section_path] for hit in hits))[:FIRST]
 

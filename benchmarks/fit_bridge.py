@@ -24,6 +24,7 @@ from clew.app import Clew
 from clew.evaluation.corpus import CorpusKb, open_corpus
 from clew.evaluation.datasets import LabelledQuestion, read_corpus, read_queries
 from clew.evaluation.measures import all_support_at, group_ranks, recall_at
+from clew.evaluation.runs import SINGLE_LOOK_UPS
 from clew.retrieval import bridging
 from clew.retrieval.bridge_planner import BridgePlanner
 from clew.retrieval.bridge_weights import MODELS
@@ -38,12 +39,6 @@ SETS = ("2wiki_gold", "musique_train", "hotpotqa_tune")
 CHINESE = ("two_hop_zh", "two_hop_zh_rest")
 PENALTY = 10.0
 """Of the squared standardised weights, against a log-likelihood whose samples have mean weight 1."""
-SINGLE: Mapping[str, Mapping[str, Any]] = {
-    "bm25": {"representations": {"bm25": True, "l2": False}},
-    "dense": {"representations": {"bm25": False, "l2": True}},
-    "fused": {},
-}
-"""Settings of one look-up, by name."""
 NONE = LinearModel((0.0,) * len(bridging.FINAL), 0.0)
 
 
@@ -224,7 +219,7 @@ def interval(values: Sequence[float]) -> tuple[float, float, float]:
 def cross_fit(bench: Bench) -> None:
     """Print what models reach on questions that they were not fitted on, and the gain over each single look-up."""
     ranks: dict[str, list[list[int | None]]] = {s.name: [] for s in bench.sets}
-    gains: dict[str, dict[str, list[float]]] = {s.name: {only: [] for only in SINGLE} for s in bench.sets}
+    gains: dict[str, dict[str, list[float]]] = {s.name: {only: [] for only in SINGLE_LOOK_UPS} for s in bench.sets}
     for half in (0, 1):
         models = bench.fit({s.name: s.questions[1 - half :: 2] for s in bench.sets})
         for which in bench.sets:
@@ -232,7 +227,7 @@ def cross_fit(bench: Bench) -> None:
                 run = bench.run(which, question.question, models, which.kb.settings.recursion.max_rounds)
                 multi = group_ranks(bench.ranking(which, run), question.groups)
                 ranks[which.name].append(multi)
-                for only, overlay in SINGLE.items():
+                for only, overlay in SINGLE_LOOK_UPS.items():
                     alone = group_ranks(bench.single(which, question, overlay), question.groups)
                     gains[which.name][only].append(all_support_at(multi, 5) - all_support_at(alone, 5))
     for name, found in ranks.items():

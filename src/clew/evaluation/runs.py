@@ -18,11 +18,18 @@ from clew.types import RetrievalMode
 Mode = Literal["bm25", "dense", "single", "multi", "auto", "oracle"]
 MODES: tuple[Mode, ...] = ("bm25", "dense", "single", "multi", "auto", "oracle")
 
+SINGLE_LOOK_UPS: Mapping[str, Mapping[str, Any]] = {
+    "bm25": {"representations": {"bm25": True, "l2": False}},
+    "dense": {"representations": {"bm25": False, "l2": True}},
+    "fused": {},
+}
+"""What is laid over the KB's settings for one look-up by keywords alone, by vectors alone, and by both."""
+
 # What a mode changes of the KB's settings, and the retrieval mode it asks for.
 _OVERLAYS: Mapping[str, tuple[Mapping[str, Any], RetrievalMode]] = {
-    "bm25": ({"representations": {"l2": False}}, "single"),
-    "dense": ({"representations": {"bm25": False}}, "single"),
-    "single": ({}, "single"),
+    "bm25": (SINGLE_LOOK_UPS["bm25"], "single"),
+    "dense": (SINGLE_LOOK_UPS["dense"], "single"),
+    "single": (SINGLE_LOOK_UPS["fused"], "single"),
     "multi": ({}, "multi"),
     "auto": ({}, "auto"),
 }
