@@ -44,7 +44,7 @@ from clew.config import (
     with_models,
 )
 from clew.errors import ClewError, ConflictError, InputError, NotFoundError, SettingsError, StorageError
-from clew.indexing.arrivals import Arrivals
+from clew.indexing.arrivals import Arrivals, bare_name
 from clew.indexing.attachments import Attachments, is_attached
 from clew.indexing.file_facts import corrected_facts
 from clew.indexing.pipeline import IndexingPipeline
@@ -420,7 +420,7 @@ class Clew:
         """Rename a file, or hide it from every search and show it again. Raises InputError for an impossible name."""
         if name is not None:
             name = name.strip()
-            if not name or len(name) > 255 or any(ord(ch) < 32 or ch in "/\\" for ch in name):
+            if not name or name != bare_name(name):
                 raise InputError("A file needs a name of 1 to 255 characters without slashes and line breaks.")
         return self.records.update_file(file_id, enabled=enabled, name=name)
 
@@ -769,6 +769,9 @@ class Clew:
     def delete_conversation(self, conversation_id: str) -> None:
         """With its messages and attachments."""
         self.records.get_conversation(conversation_id)
+        for message in self.records.messages(conversation_id):
+            if message.status == "streaming":
+                self.stop_answer(message.message_id)
         self._attached.remove_all(conversation_id)
         self.records.delete_conversation(conversation_id)
 
@@ -952,7 +955,7 @@ class Clew:
     @contextmanager
     def _stored(self, file_id: str, kb_id: str, name: str, source: BinaryIO, source_path: str) -> Iterator[NewFile]:
         """Store an original; what is done inside records it, else it is deleted again."""
-        name = Path(name.replace("\\", "/")).name.strip() or "unnamed"
+        name = bare_name(name)
         # A first guess by the name; the parser looks at the content.
         media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
         with self._arrivals.store(file_id, source) as stored:

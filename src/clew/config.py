@@ -23,7 +23,7 @@ _ENV_SPECIAL = {"CLEW_DATA", "CLEW_CONFIG"}
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False)
 
 
 class StorageSettings(_Section):

@@ -11,11 +11,14 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clew.api.problems import problem
 from clew.errors import SettingsError
 
+JSON_LIMIT = 10_000_000
+"""Bytes of a request that brings no file."""
 MULTIPART_ROOM = 100_000
 """Bytes of a multipart request beside the file itself."""
 
@@ -68,7 +71,8 @@ class _TooLargeError(Exception):
 
 
 class BodyLimit:
-    """Answers 413 once a request's body exceeds ``limit`` bytes, without reading the rest."""
+    """Answers 413 once a request's body exceeds ``limit`` bytes (without a file: :data:`JSON_LIMIT`), without reading
+    the rest."""
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
         self._app = app
@@ -78,9 +82,13 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        length = Headers(scope=scope).get("content-length", "")
-        if length.isdecimal() and int(length) > self._limit:
-            await self._refuse(scope, receive, send)
+        headers = Headers(scope=scope)
+        brings_file = headers.get("content-type", "").lower().startswith("multipart/")
+        limit = self._limit if brings_file else min(self._limit, JSON_LIMIT)
+        refuse = _file_too_large(limit) if brings_file else _request_too_large(limit)
+        length = headers.get("content-length", "")
+        if length.isdecimal() and int(length) > limit:
+            await refuse(scope, receive, send)
             return
         received = 0
         started = False
@@ -89,24 +97,29 @@ class BodyLimit:
             nonlocal received
             message = await receive()
             received += len(message.get("body", b""))
-            if received > self._limit:
+            if received > limit:
                 raise _TooLargeError
             return message
 
         async def watched(message: Message) -> None:
             nonlocal started
             # Whatever the application makes of the interrupted body, the caller is told the true reason.
-            if received <= self._limit:
+            if received <= limit:
                 started = True
                 await send(message)
 
         with suppress(_TooLargeError):
             await self._app(scope, counted, watched)
-        if received > self._limit and not started:
-            await self._refuse(scope, receive, send)
+        if received > limit and not started:
+            await refuse(scope, receive, send)
 
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        detail = f"The file is larger than {(self._limit - MULTIPART_ROOM) / 1_000_000:.0f} MB; " + (
-            "the setting indexing.max_file_bytes says how large a file may be."
-        )
-        await problem(413, "too-large", "Too large", detail)(scope, receive, send)
+
+def _file_too_large(limit: int) -> Response:
+    detail = f"The file is larger than {(limit - MULTIPART_ROOM) / 1_000_000:.0f} MB; " + (
+        "the setting indexing.max_file_bytes says how large a file may be."
+    )
+    return problem(413, "too-large", "Too large", detail)
+
+
+def _request_too_large(limit: int) -> Response:
+    return problem(413, "too-large", "Too large", f"The request is larger than {limit / 1_000_000:g} MB; send less.")

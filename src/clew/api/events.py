@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -27,6 +28,7 @@ FIRST_EVENT_SECONDS = 0.25
 
 STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 END = object()
+_EVENT_NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 def encode(event: str, data: Mapping[str, Any], number: int | None = None) -> bytes:
@@ -39,7 +41,7 @@ def encode(event: str, data: Mapping[str, Any], number: int | None = None) -> by
 def last_event_id(request: Request) -> int:
     """The number after which the client wants to go on; 0 where it has seen nothing (or sends nonsense)."""
     value = request.headers.get("last-event-id", "").strip()
-    return int(value) if value.isascii() and value.isdecimal() else 0
+    return int(value) if _EVENT_NUMBER.fullmatch(value) else 0
 
 
 async def answer_stream(

@@ -37,7 +37,7 @@ from clew.types import AnswerEvent, KnowledgeBase
 _RETRIEVAL_EVENTS = frozenset({"retrieval_plan", "retrieval_step", "retrieval_done", "notice"})
 
 
-class _Open(BaseModel):
+class _Open(schemas.Sent):
     # Clients send what they know of; what does not apply here is ignored, as other endpoints do.
     model_config = ConfigDict(extra="ignore")
 
@@ -52,11 +52,11 @@ class RequestMessage(_Open):
     content: str | list[ContentPart] | None = None
 
 
-class ClewExtension(BaseModel):
+class ClewExtension(schemas.Sent):
     """What a request may ask of Clew beyond the protocol (``extra_body`` of the official client)."""
 
     model_config = ConfigDict(extra="forbid")
-    kbs: list[str] = Field([], description="Further knowledge bases beside the one that `model` names.")
+    kbs: schemas.KbNames = Field([], description="Further knowledge bases beside the one that `model` names.")
     files: list[str] | None = Field(None, description="Read only these files.")
     sections: list[schemas.SectionFilter] | None = Field(None, description="Read only these sections.")
     retrieval_mode: Literal["auto", "single", "multi"] = "auto"

@@ -15,7 +15,7 @@ from clew.types import File
 PIECE = 256 * 1024
 # Shown in the browser; anything else could run script with this origin's rights and is only offered as a download.
 _INLINE = frozenset({"application/pdf", "image/png", "image/jpeg", "text/plain"})
-_RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+_RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 
 
 def original_response(file: File, source: BinaryIO, request: Request) -> Response:

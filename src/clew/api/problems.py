@@ -48,6 +48,8 @@ _HTTP_TITLES = {400: "Bad request", 404: "Not found", 405: "Method not allowed",
 
 def problem(status: int, kind: str, title: str, detail: str, *, errors: Sequence[dict[str, str]] = ()) -> JSONResponse:
     """A problem-details response; ``kind`` becomes the ``type`` URN that programs can compare."""
+    # What went wrong may quote what cannot be encoded.
+    detail = detail.encode("utf-8", "replace").decode("utf-8")
     body: dict[str, Any] = {"type": f"urn:clew:{kind}", "title": title, "status": status, "detail": detail}
     if errors:
         body["errors"] = list(errors)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema, model_validator
 
 from clew.trace import ComplexityDecision, KindDecision
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+KbNames = Annotated[list[str], Field(max_length=200)]
 Question = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=8000)]
 
 # The trace is passed on as it was recorded, also by an older version; only its documentation is the current shape.
@@ -21,7 +22,26 @@ class _Out(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
 
-class _In(BaseModel):
+class Sent(BaseModel):
+    """What a client sends. JSON can spell halves of surrogate pairs, which nothing stores or sends."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_text(cls, value: Any) -> Any:
+        waiting = [value]
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, str):
+                if any("\ud800" <= character <= "\udfff" for character in item):
+                    raise ValueError("half of a surrogate pair is no text; send whole characters")
+            elif isinstance(item, Mapping):
+                waiting += [*item.keys(), *item.values()]
+            elif isinstance(item, list | tuple):
+                waiting += item
+        return value
+
+
+class _In(Sent):
     model_config = ConfigDict(extra="forbid")
 
 
@@ -331,7 +351,7 @@ class _Asked(_In):
         },
     )
     question: Question
-    kbs: list[str] = Field(
+    kbs: KbNames = Field(
         [], description="Names or ids; the first gives planner and settings. May be empty where files are attached."
     )
     files: list[str] | None = Field(None, description="Read only these files.")
@@ -357,7 +377,7 @@ class ChatRequest(_Asked):
             "examples": [{"question": "How long is the Danube?", "kbs": ["rivers"], "stream": False}],
         },
     )
-    kbs: list[str] = Field([], description="Names or ids; in a conversation empty means those of last time.")
+    kbs: KbNames = Field([], description="Names or ids; in a conversation empty means those of last time.")
     conversation_id: str | None = Field(None, description="Go on with this conversation; else a new one begins.")
     stream: bool = Field(True, description="Answer as server-sent events; else with one ChatResponse.")
 
@@ -529,7 +549,7 @@ class NewConversation(_In):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"kbs": ["annual reports"]}]})
     title: str = Field("", max_length=200)
-    kbs: list[str] = Field([], description="Names or ids of the knowledge bases that it asks by default.")
+    kbs: KbNames = Field([], description="Names or ids of the knowledge bases that it asks by default.")
 
 
 class Attachment(_Out):

@@ -1,4 +1,4 @@
-"""Originals that are stored but not recorded yet: kept once the records know them, else deleted again."""
+"""Originals that are stored but not recorded yet: kept once the records know them, else deleted again; their names."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import BinaryIO
 
+from clew.errors import InputError
 from clew.storage.base import FileRecords, Originals
 
 
@@ -18,6 +20,19 @@ class StoredOriginal:
     file_key: str
     size: int
     content_hash: str
+
+
+NAME_CHARACTERS = 255
+
+
+def bare_name(name: str) -> str:
+    """The name of an uploaded file without the folders of any system and without control characters. Raises InputError
+    where that is none, or too long a one."""
+    name = "".join(" " if ord(character) < 32 else character for character in name.replace("\\", "/"))
+    name = PurePosixPath(name).name.strip() or "unnamed"
+    if name in (".", "..") or len(name) > NAME_CHARACTERS:
+        raise InputError(f"{name[:40]}: a file needs a name of 1 to {NAME_CHARACTERS} characters.")
+    return name
 
 
 class Arrivals:

@@ -8,12 +8,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import BinaryIO
 
 from clew.config import AttachmentSettings
 from clew.errors import ConflictError, NotFoundError
-from clew.indexing.arrivals import Arrivals
+from clew.indexing.arrivals import Arrivals, bare_name
 from clew.storage.base import Attachment, NewFile, Originals, Records, SearchIndex
 from clew.types import File, KnowledgeBase
 
@@ -49,7 +48,7 @@ class Attachments:
         """Store a file and queue its reading; returns at once. A file beyond a limit is noted as skipped, with the
         reason. The same bytes again make the file the newest. Raises NotFoundError for an unknown conversation."""
         self.records.get_conversation(conversation_id)
-        name = Path(name.replace("\\", "/")).name.strip() or "unnamed"
+        name = bare_name(name)
         media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
         attachment = Attachment(f"a_{uuid.uuid4().hex[:20]}", conversation_id, name, media_type, 0, self.now())
         held = sum(not known.skipped for known in self.records.attachments(conversation_id))

@@ -65,3 +65,13 @@ def test_too_large_a_body_without_a_length_is_refused(client: TestClient) -> Non
 
     assert response.status_code == 413
     assert client.get(f"/api/v1/kbs/{kb_id}/files").json()["total"] == 0
+
+
+def test_a_request_without_a_file_has_a_limit_of_its_own(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clew.api.access.JSON_LIMIT", 500_000)
+    question = b'{"question": "' + b"x" * 600_000 + b'"}'
+
+    response = client.post("/api/v1/search", content=question, headers={"Content-Type": "application/json"})
+
+    assert response.status_code == 413
+    assert response.json()["detail"] == "The request is larger than 0.5 MB; send less."

@@ -343,3 +343,37 @@ def test_what_was_read_of_a_file_comes_page_by_page(client: TestClient, kb_id: s
     assert client.get(path, params={"limit": 501}).status_code == 422
     assert client.get(path, params={"offset": 10**30}).status_code == 422
     assert client.get(f"/api/v1/files/none/{what}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/api/v1/search", '{"question": "x", "kbs": [], "files": ["\\ud800"]}'),
+        ("/api/v1/search", '{"question": "x", "kbs": [], "settings": {"\\udfff": {}}}'),
+        ("/api/v1/kbs", '{"name": "x", "settings": {"retrieval": {"fusion": ["a\\ud800b"]}}}'),
+        ("/api/v1/settings/models/test", '{"part": "chat", "settings": {"url": "\\ud800"}}'),
+    ],
+)
+def test_half_a_character_is_refused(client: TestClient, path: str, body: str) -> None:
+    response = client.post(path, content=body, headers={"Content-Type": "application/json"})
+
+    assert response.status_code == 422
+    assert "surrogate" in response.json()["detail"]
+
+
+def test_whole_characters_beyond_the_first_plane_are_text(client: TestClient) -> None:
+    body = '{"name": "\\ud83d\\udcda"}'
+    response = client.post("/api/v1/kbs", content=body, headers={"Content-Type": "application/json"})
+    assert (response.status_code, response.json()["name"]) == (201, "📚")
+
+
+def test_numbers_longer_than_any_are_no_fault(client: TestClient, kb_id: str) -> None:
+    file = _upload(client, kb_id)
+    answer = client.post("/api/v1/chat", json={"question": "Revenue?", "kbs": [kb_id], "stream": False}).json()
+    digits = "9" * 5000
+
+    part = client.get(f"/api/v1/files/{file['file_id']}/original", headers={"Range": f"bytes={digits}-"})
+    events = client.get(f"/api/v1/chat/{answer['message_id']}/events", headers={"Last-Event-ID": digits})
+
+    assert part.status_code == 200
+    assert "event: done" in events.text
