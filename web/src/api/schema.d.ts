@@ -2623,6 +2623,8 @@ export interface components {
              * @default
              */
             uncertain_reason: string;
+            /** Unmentioned */
+            unmentioned?: string[];
             usage?: components["schemas"]["TokenUsage"];
             /** Usage By Part */
             usage_by_part?: {
