@@ -597,7 +597,8 @@ class Clew:
             conversation_id = self.create_conversation(first_title(question), kb_ids).conversation_id
             titled = self.conversation(conversation_id)
         else:
-            history = tuple(map(_turn, self.messages(conversation_id)[-_HISTORY_MESSAGES:]))
+            latest = self.messages(conversation_id, limit=_HISTORY_MESSAGES, latest_first=True)
+            history = tuple(map(_turn, reversed(latest)))
             request = replace(request, history=history)
             if not history and not self.conversation(conversation_id).title:
                 self.rename_conversation(conversation_id, first_title(question))
@@ -775,10 +776,16 @@ class Clew:
         self._attached.remove_all(conversation_id)
         self.records.delete_conversation(conversation_id)
 
-    def messages(self, conversation_id: str) -> list[Message]:
-        """Oldest first."""
+    def messages(
+        self, conversation_id: str, *, offset: int = 0, limit: int | None = None, latest_first: bool = False
+    ) -> list[Message]:
+        """Oldest first unless ``latest_first``; all of them unless ``limit``. Raises NotFoundError."""
         self.records.get_conversation(conversation_id)
-        return self.records.messages(conversation_id)
+        return self.records.messages(conversation_id, offset=offset, limit=limit, latest_first=latest_first)
+
+    def message(self, message_id: str) -> Message:
+        """Raises NotFoundError."""
+        return self.records.get_message(message_id)
 
     def set_feedback(self, conversation_id: str, message_id: str, feedback: Mapping[str, Any] | None) -> None:
         """Store what a person thinks of an answer (None: nothing any more) in the message's usage. Raises NotFoundError

@@ -471,6 +471,7 @@ class TokenUsage:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     embedding_tokens: int = 0
+    """Estimated."""
     calls: int = 0
     """Of language models, vision models and rerankers."""
     rerank_tokens: int = 0

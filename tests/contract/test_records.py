@@ -604,6 +604,9 @@ class TestConversations:
         records.update_message("m1")
         assert records.messages("c1") == [asked, replace(answer, content="12 亿元 [1]", status="done", usage=usage)]
         assert list(records.get_message("m1").usage) == ["trace", "notice"]
+        assert [m.message_id for m in records.messages("c1", latest_first=True)] == ["m1", asked.message_id]
+        assert records.messages("c1", limit=1) == [asked]
+        assert records.messages("c1", offset=1, limit=5) == records.messages("c1")[1:]
         assert records.messages("nothing") == []
 
     def test_usage_that_json_does_not_hold(self, records: SqlRecords) -> None:

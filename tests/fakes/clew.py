@@ -507,9 +507,18 @@ class FakeClew:
         del self._conversations[conversation_id]
         del self._messages[conversation_id]
 
-    def messages(self, conversation_id: str) -> list[Message]:
+    def messages(
+        self, conversation_id: str, *, offset: int = 0, limit: int | None = None, latest_first: bool = False
+    ) -> list[Message]:
         self.conversation(conversation_id)
-        return list(self._messages[conversation_id])
+        found = self._messages[conversation_id]
+        return (found[::-1] if latest_first else list(found))[offset:][:limit]
+
+    def message(self, message_id: str) -> Message:
+        found = [m for messages in self._messages.values() for m in messages if m.message_id == message_id]
+        if not found:
+            raise NotFoundError(f"There is no message '{message_id}'.")
+        return found[0]
 
     def save_models(self, changes: Mapping[str, Any]) -> None:
         self.settings = with_models(self.settings, changes)

@@ -174,7 +174,7 @@ class TokenUsage(_Out):
     calls: int = Field(0, description="Of language models, vision models and rerankers.")
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    embedding_tokens: int = 0
+    embedding_tokens: int = Field(0, description="Estimated.")
     rerank_tokens: int = Field(0, description="Estimated: question and passage for each passage.")
 
 

@@ -113,7 +113,8 @@ class MeteredVision:
 
 @dataclass(frozen=True, slots=True)
 class MeteredEmbedder:
-    """Implements ``Embedder``; its tokens are counted as :meth:`Embedder.count_tokens` does."""
+    """Implements ``Embedder``. Its tokens are estimated: an answer may encode hundreds of sentences, and counting them
+    exactly would cost a tenth of that."""
 
     embedder: Embedder
     spend: Spend
@@ -143,5 +144,5 @@ class MeteredEmbedder:
         return self.embedder.token_offsets(text)
 
     def _counted(self, texts: Sequence[str], vectors: FloatArray) -> FloatArray:
-        self.spend("embed", TokenUsage(embedding_tokens=sum(map(self.embedder.count_tokens, texts))))
+        self.spend("embed", TokenUsage(embedding_tokens=sum(map(estimated_tokens, texts))))
         return vectors

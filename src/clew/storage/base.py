@@ -417,8 +417,10 @@ class ConversationRecords(Protocol):
         """Raises NotFoundError."""
         ...
 
-    def messages(self, conversation_id: str) -> list[Message]:
-        """In the order they were added."""
+    def messages(
+        self, conversation_id: str, *, offset: int = 0, limit: int | None = None, latest_first: bool = False
+    ) -> list[Message]:
+        """In the order they were added, or the other way round."""
         ...
 
 

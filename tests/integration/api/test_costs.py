@@ -189,3 +189,13 @@ def test_titles_can_be_switched_off_and_a_given_one_stays(tmp_path: Path, models
         assert title(client, ask(client)) == QUESTION
         time.sleep(0.2)
         assert not any(part_of(request) == "title" for request in server.chats)
+
+
+def test_an_answer_that_cannot_begin_says_why(tmp_path: Path, models_folder: Path) -> None:
+    with Clew.open(tmp_path / "data", overrides={"models": {"folder": str(models_folder)}}) as clew:
+        clew.create_kb("notes", settings={"recursion": {"planner": "model"}})
+        client = client_of(clew)
+        body = {"question": QUESTION, "kbs": ["notes"], "stream": False, "retrieval_mode": "multi"}
+        response = client.post("/chat", json=body)
+    assert response.status_code == 503
+    assert "needs a language model" in response.json()["detail"]

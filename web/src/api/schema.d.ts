@@ -210,7 +210,8 @@ export interface paths {
         };
         /**
          * Messages
-         * @description The messages, the oldest first; those of the assistant carry trace, citations and notice in ``usage``.
+         * @description The messages, the oldest first unless ``latest_first``; those of the assistant carry trace, citations and notice
+         *     in ``usage``.
          */
         get: operations["messages"];
         put?: never;
@@ -2952,6 +2953,7 @@ export interface components {
             completion_tokens: number;
             /**
              * Embedding Tokens
+             * @description Estimated.
              * @default 0
              */
             embedding_tokens: number;
@@ -3419,7 +3421,12 @@ export interface operations {
     };
     messages: {
         parameters: {
-            query?: never;
+            query?: {
+                offset?: number;
+                /** @description All of them where it is not given. */
+                limit?: number | null;
+                latest_first?: boolean;
+            };
             header?: never;
             path: {
                 conversation_id: string;

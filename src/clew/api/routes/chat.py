@@ -42,16 +42,10 @@ def _start(clew: Clew, request: schemas.ChatRequest) -> str:
 
 
 def _whole(clew: Clew, message_id: str) -> schemas.ChatResponse:
-    conversation_id = ""
-    error: dict[str, Any] | None = None
-    for _, event in clew.answer_events(message_id, 0):
-        if event.type == "retrieval_plan":
-            conversation_id = str(event.data["conversation_id"])
-        elif event.type == "error":
-            error = dict(event.data)
-    message = next((m for m in clew.messages(conversation_id) if m.message_id == message_id), None)
-    if message is None or (error is not None and not message.content):
-        raise ServiceUnavailableError(str((error or {}).get("detail", "The answer broke off; ask again.")))
+    error = next((event.data for _, event in clew.answer_events(message_id, 0) if event.type == "error"), None)
+    message = clew.message(message_id)
+    if error is not None and not message.content:
+        raise ServiceUnavailableError(str(error.get("detail", "The answer broke off; ask again.")))
     return _response(message)
 
 

@@ -54,10 +54,17 @@ def delete(conversation_id: str, clew: ClewDep) -> None:
 
 
 @router.get("/{conversation_id}/messages")
-def messages(conversation_id: str, clew: ClewDep) -> list[schemas.Message]:
-    """The messages, the oldest first; those of the assistant carry trace, citations and notice in ``usage``."""
-    clew.conversation(conversation_id)
-    return [schemas.Message.model_validate(message) for message in clew.messages(conversation_id)]
+def messages(
+    conversation_id: str,
+    clew: ClewDep,
+    offset: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+    limit: Annotated[int | None, Query(ge=1, le=500, description="All of them where it is not given.")] = None,
+    latest_first: bool = False,
+) -> list[schemas.Message]:
+    """The messages, the oldest first unless ``latest_first``; those of the assistant carry trace, citations and notice
+    in ``usage``."""
+    found = clew.messages(conversation_id, offset=offset, limit=limit, latest_first=latest_first)
+    return [schemas.Message.model_validate(message) for message in found]
 
 
 @router.get(

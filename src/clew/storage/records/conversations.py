@@ -111,8 +111,12 @@ class SqlConversations:
             raise NotFoundError(f"There is no message {message_id!r}")
         return _message(row)
 
-    def messages(self, conversation_id: str) -> list[Message]:
-        query = select(messages).where(messages.c.conversation_id == conversation_id).order_by(messages.c.seq)
+    def messages(
+        self, conversation_id: str, *, offset: int = 0, limit: int | None = None, latest_first: bool = False
+    ) -> list[Message]:
+        order = messages.c.seq.desc() if latest_first else messages.c.seq
+        query = select(messages).where(messages.c.conversation_id == conversation_id).order_by(order)
+        query = query.offset(offset or None).limit(limit)
         with self._db.read() as connection:
             return [_message(row) for row in connection.execute(query).mappings()]
 
