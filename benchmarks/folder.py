@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 _WORDS = """
     revenue profit margin company board director annual report quarter risk market growth cost price product customer
@@ -70,14 +70,15 @@ def fill(folder: Path, count: int) -> None:
 def measured(folder: Path, environment: dict[str, str]) -> tuple[float, list[float], Any]:
     """Seconds, resident MB over time, and the report of ``clew add``."""
     begun = time.monotonic()
-    process = start(["add", str(folder), "--kb", "folder", "--json"], environment)
-    memory: list[float] = []
-    while process.poll() is None:
-        if used := resident(process.pid):  # else it has just ended
-            memory.append(used)
-        time.sleep(0.5)
-    assert process.stdout is not None
-    report = json.loads(process.stdout.read())
+    with tempfile.TemporaryFile("w+") as output:
+        process = start(["add", str(folder), "--kb", "folder", "--json"], environment, output)
+        memory: list[float] = []
+        while process.poll() is None:
+            if used := resident(process.pid):  # else it has just ended
+                memory.append(used)
+            time.sleep(0.5)
+        output.seek(0)
+        report = json.loads(output.read())
     if process.returncode:
         raise SystemExit(f"clew add ended with {process.returncode}: {report}")
     return time.monotonic() - begun, memory, report
@@ -90,14 +91,14 @@ def summary(report: Any) -> str:
 
 def clew(words: list[str], environment: dict[str, str]) -> None:
     """Run one command to its end."""
-    if start(words, environment).wait():
+    if start(words, environment, subprocess.DEVNULL).wait():
         raise SystemExit(f"clew {' '.join(words)} failed")
 
 
-def start(words: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
+def start(words: list[str], environment: dict[str, str], output: IO[str] | int) -> subprocess.Popen[bytes]:
     """Start one command."""
     command = [sys.executable, "-m", "clew", *words]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.DEVNULL)
 
 
 def resident(pid: int) -> float:

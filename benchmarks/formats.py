@@ -6,7 +6,7 @@
 limits. Of what was read it is checked that no chunk is above its limit and that each table row stands in the parents
 exactly once. ``--search`` asks for a sentence from the end of each file, which is read from the file by another way
 than the parser's where there is one (PDFium's plain text of the last page, the text nodes of an archive's XML), by
-keywords alone and expects it among the first five hits.
+keywords alone and expects it among the first five hits. It is one that no other file holds, where there is such a one.
 
 ``--work`` keeps the knowledge base and what was measured, so that a run goes on where the last one stopped. ``--write``
 replaces the table between the markers of the page.
@@ -23,7 +23,7 @@ import tempfile
 import time
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -43,6 +43,8 @@ from clew.types import BlockType, ParentChunk, ParsedFile
 HITS = 5
 KB = "formats"
 _BEGIN, _END = "<!-- files -->", "<!-- end of files -->"
+_ENDINGS = 40
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])|(?<=[。！？])")
 _SPACE = re.compile(r"[\s|]+")
 _HYPHEN = "\ufffe"
 """What PDFium gives for a hyphen at the end of a line; the parser mends the word."""
@@ -64,11 +66,16 @@ class Outcome:
     blocks: dict[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     faults: list[str] = field(default_factory=list)
+    endings: list[str] = field(default_factory=list)
+    """Lines from its end that say enough to be looked for, the last and longest first."""
     sentence: str = ""
+    """The one that was looked for."""
+    shared: bool = False
+    """Whether other files hold it as well, as they do every such line of this one."""
     rank: int | None = None
     """Of the sentence from the end, among the hits of all files."""
     rank_inside: int | None = None
-    """Among the hits of this file, where it is not among those of all: filings share their last sentences."""
+    """Among the hits of this file, where it is not among those of all."""
     parsed: ParsedFile | None = None
 
 
@@ -93,15 +100,14 @@ def main() -> None:
             if shown not in outcomes:
                 outcome = _read(path, shown, format, settings, embedder)
                 if arguments.search and outcome.parsed is not None:
-                    _search(clew, path, outcome)
+                    _ingest(clew, path, outcome)
                 outcome.parsed = None
                 outcomes[shown] = outcome
                 with kept.open("a", encoding="utf-8") as stream:
                     stream.write(json.dumps(asdict(outcome), ensure_ascii=False) + "\n")
-            elif outcomes[shown].sentence and outcomes[shown].rank is None:
-                (file,) = clew.list_files(KB, text=path.name)
-                _look(clew, file.file_id, outcomes[shown])
             print(_line(outcomes[shown]), flush=True)
+        if arguments.search:
+            _search(clew, outcomes)
     print("\n".join(_totals(list(outcomes.values()), searched=arguments.search)))
     if arguments.write:
         _write(arguments.write, list(outcomes.values()), searched=arguments.search)
@@ -182,21 +188,35 @@ def _squeezed(text: str) -> str:
     return _SPACE.sub("", text)
 
 
-def _search(clew: Clew, path: Path, outcome: Outcome) -> None:
+def _ingest(clew: Clew, path: Path, outcome: Outcome) -> None:
     assert outcome.parsed is not None
     try:
-        file = clew.ingest_parsed(KB, outcome.file, outcome.parsed)
+        clew.ingest_parsed(KB, outcome.file.replace("/", "¦"), outcome.parsed)
     except ClewError as error:
         outcome.status, outcome.reason = "failed", str(error)
         return
-    outcome.sentence = _last_sentence(path, outcome.parsed)
-    _look(clew, file.file_id, outcome)
+    outcome.endings = list(dict.fromkeys(_endings(path, outcome.parsed)))[:_ENDINGS]
 
 
-def _look(clew: Clew, file_id: str, outcome: Outcome) -> None:
-    outcome.rank = _rank(clew, file_id, outcome.sentence, None)
-    if outcome.rank is None:
-        outcome.rank_inside = _rank(clew, file_id, outcome.sentence, [file_id])
+def _search(clew: Clew, outcomes: Mapping[str, Outcome]) -> None:
+    ids = {file.name.replace("¦", "/"): file.file_id for file in clew.list_files(KB)}
+    texts = {name: _plain("".join(block.text for block in clew.blocks(file_id))) for name, file_id in ids.items()}
+    for outcome in outcomes.values():
+        if not outcome.endings:
+            continue
+        others = [text for name, text in texts.items() if name != outcome.file]
+        own = next((line for line in outcome.endings if not any(_holds(text, line) for text in others)), None)
+        outcome.sentence, outcome.shared = own or outcome.endings[0], own is None
+        file_id = ids[outcome.file]
+        outcome.rank = _rank(clew, file_id, outcome.sentence, None)
+        if outcome.rank is None:
+            outcome.rank_inside = _rank(clew, file_id, outcome.sentence, [file_id])
+            print(_line(outcome), flush=True)
+
+
+def _holds(text: str, line: str) -> bool:
+    grams = _grams(line)
+    return sum(gram in text for gram in grams) >= _SHARE * len(grams)
 
 
 def _rank(clew: Clew, file_id: str, sentence: str, files: Sequence[str] | None) -> int | None:
@@ -209,27 +229,30 @@ def _rank(clew: Clew, file_id: str, sentence: str, files: Sequence[str] | None) 
     return None
 
 
+def _plain(text: str) -> str:
+    return _squeezed(text.replace(_HYPHEN, "").lower())
+
+
 def _grams(text: str) -> set[str]:
-    text = _squeezed(text.replace(_HYPHEN, "").lower())
+    text = _plain(text)
     return {text[i : i + 5] for i in range(max(1, len(text) - 4))}
 
 
-def _last_sentence(path: Path, parsed: ParsedFile) -> str:
-    """A line from the end of the file that says enough to be looked for."""
-    for text in _endings(path, parsed):
-        lines = [line.strip() for line in text.splitlines()]
-        worth = [line for line in lines if len(_squeezed(line)) >= 12 and sum(map(str.isalpha, line)) >= 8]
-        if worth:
-            longest = max(worth[-12:], key=len)
-            return longest[:120]
-    return parsed.blocks[-1].text[:120]
-
-
 def _endings(path: Path, parsed: ParsedFile) -> Iterator[str]:
+    """Sentences, or what of them stands on a line, from the end of the file that say enough to be looked for: those of
+    the last page (or part) first, long ones first."""
+    for text in _last_texts(path, parsed):
+        lines = [part.strip() for line in text.splitlines() for part in _SENTENCE_END.split(line)]
+        worth = [line for line in lines if len(_squeezed(line)) >= 12 and sum(map(str.isalpha, line)) >= 8]
+        yield from (line[:120] for line in sorted(worth[-12:], key=len, reverse=True))
+    yield parsed.blocks[-1].text[:120]
+
+
+def _last_texts(path: Path, parsed: ParsedFile) -> Iterator[str]:
     suffix = path.suffix.lower()
     if suffix == ".pdf":
         document = pypdfium2.PdfDocument(path.read_bytes())
-        for number in range(len(document) - 1, -1, -1):
+        for number in range(len(document) - 1, max(-1, len(document) - 4), -1):
             yield document[number].get_textpage().get_text_range()
     elif suffix in (".docx", ".pptx", ".xlsx", ".epub"):
         yield "\n".join(_archive_lines(path.read_bytes()))
@@ -268,7 +291,7 @@ def _totals(outcomes: Sequence[Outcome], *, searched: bool) -> Iterator[str]:
         inside = [outcome for outcome in completed if outcome.rank_inside is not None]
         yield (
             f"A sentence from the end is among the first {HITS} hits for {len(found)} of {len(completed)} files, for "
-            f"{len(inside)} more when only that file is searched (other files hold the same sentence)."
+            f"{len(inside)} more when only that file is searched."
         )
 
 
@@ -278,7 +301,8 @@ def _write(page: Path, outcomes: Sequence[Outcome], *, searched: bool) -> None:
         note = outcome.reason or " ".join([*outcome.warnings, *outcome.faults])
         if searched and outcome.status == "completed" and outcome.rank is None:
             how = "found only inside the file" if outcome.rank_inside else "not found"
-            note += f" The sentence from its end is {how}."
+            shared = ", for other files hold it, too" if outcome.shared else ""
+            note += f" The sentence from its end is {how}{shared}."
         cells = [outcome.file, outcome.format, outcome.status, outcome.pages or "", sum(outcome.blocks.values()), note]
         rows.append("| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
     text = page.read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -43,11 +43,19 @@ from clew.config import (
     save_models,
     with_models,
 )
-from clew.errors import ClewError, ConflictError, InputError, NotFoundError, SettingsError, StorageError
+from clew.errors import (
+    ClewError,
+    ConflictError,
+    InputError,
+    NotFoundError,
+    SettingsError,
+    StorageError,
+    StorageFullError,
+)
 from clew.indexing.arrivals import Arrivals, bare_name
 from clew.indexing.attachments import Attachments, is_attached
 from clew.indexing.file_facts import corrected_facts
-from clew.indexing.pipeline import IndexingPipeline
+from clew.indexing.pipeline import PARSED_TYPE, IndexingPipeline
 from clew.indexing.reconciling import Finding, Reconciler, outdated
 from clew.indexing.summariser import Summariser
 from clew.models.base import ChatModel, ComplexityClassifier, Embedder, Reranker, VisionModel
@@ -96,6 +104,7 @@ if TYPE_CHECKING:
     from clew.indexing.jobs import IngestionJobs
 
 _POLL_SECONDS = 0.1
+_WATCHED = 50
 _HISTORY_MESSAGES = 8
 
 
@@ -435,21 +444,27 @@ class Clew:
         """Index what is parsed already (blocks with sections) in this thread; for corpora that are no files.
 
         ``on_progress`` receives the stage and the share done. A failed ingestion leaves a ``failed`` file and raises.
+        What failed, or ended with its process, is begun anew by the next call.
         """
         record = self._writable_kb(kb)
         content = json.dumps(to_json(parsed), ensure_ascii=False).encode()
+        # It counts as arriving until it is published: so the jobs know that this thread is at it.
         with self._stored(_new_id("f"), record.kb_id, name, io.BytesIO(content), "") as new:
+            new = replace(new, media_type=PARSED_TYPE)
             file, is_new = self.records.add_file(new)
-        if not is_new:
-            return file
-        pipeline, version = self.pipeline, file.writing
-        try:
-            pipeline.stage_parsed(file, version, parsed)
-            embedded = pipeline.index_version(file.file_id, version, on_progress)
-            return pipeline.publish(file.file_id, version, embedded)
-        except ClewError as error:
-            pipeline.abandon(file.file_id, version, error)
-            raise
+            if not is_new and file.status is not FileStatus.COMPLETED and file.file_key not in self._arrivals:
+                self.remove_file(file.file_id)
+                file, is_new = self.records.add_file(new)
+            if not is_new:
+                return file
+            pipeline, version = self.pipeline, file.writing
+            try:
+                staged = pipeline.stage_parsed(file, version, parsed)
+                embedded = pipeline.index_version(file.file_id, version, on_progress)
+                return pipeline.publish(file.file_id, version, embedded, {**staged, "undescribed": 0})
+            except ClewError as error:
+                pipeline.abandon(file.file_id, version, error)
+                raise
 
     def wait(
         self,
@@ -458,26 +473,42 @@ class Clew:
         on_progress: Callable[[Sequence[File]], None] = lambda _: None,
         timeout: float | None = None,
         summaries: bool = False,
+        descriptions: bool = False,
     ) -> list[File]:
-        """Wait until none of the files is processing, nor (``summaries``) being summarised; ``on_progress`` sees them
-        several times a second."""
-        ids = list(file_ids)
+        """Wait until none of the files is processing, nor (``summaries``) being summarised, nor (``descriptions``) seen
+        by the vision model; ``on_progress`` sees them several times a second."""
+
+        def is_busy(file: File) -> bool:
+            return (
+                file.status is FileStatus.PROCESSING
+                or (summaries and file.summary_status in SUMMARIES_GO_ON)
+                or (descriptions and file.describing)
+            )
+
+        files = {file_id: self.records.get_file(file_id) for file_id in file_ids}
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
-            files = [self.records.get_file(file_id) for file_id in ids]
-            on_progress(files)
-            busy = any(file.status is FileStatus.PROCESSING for file in files)
-            if not busy and not (summaries and any(file.summary_status in SUMMARIES_GO_ON for file in files)):
-                return files
-            if deadline is not None and time.monotonic() > deadline:
-                return files
+            on_progress(list(files.values()))
+            busy = [file_id for file_id, file in files.items() if is_busy(file)]
+            if not busy or (deadline is not None and time.monotonic() > deadline):
+                return list(files.values())
             time.sleep(_POLL_SECONDS)
+            # They are begun in the order of the queue: those far behind need not be looked at.
+            files |= {file_id: self.records.get_file(file_id) for file_id in busy[:_WATCHED]}
 
     def backfill(self, kb: str, *, again: bool = False) -> list[File]:
         """Queue the section summaries and questions that the KB's files lack under the present settings, for example
         because a language model was configured since; ``again``: of all its files. Returns the files that are queued;
         :meth:`wait` with ``summaries`` waits for them."""
         return self.jobs.backfill(self._writable_kb(kb).kb_id, again=again)
+
+    def describe(self, kb: str) -> list[File]:
+        """Have the vision model describe what it has not described of the images, charts and tables of the KB's files,
+        because it was configured since. Each file can be found meanwhile and is published again with the answers.
+        Returns the files that are queued; :meth:`wait` with ``descriptions`` waits for them. Raises SettingsError."""
+        if self.vision is None:
+            raise SettingsError("models.vision: no vision model is set; set its url and model first.")
+        return self.jobs.describe(self._writable_kb(kb).kb_id)
 
     def file(self, file_id: str) -> File:
         """Raises NotFoundError."""
@@ -873,7 +904,7 @@ class Clew:
             chat_model=model,
         )
         if record:
-            self.records.add_decision("kind", to_json(decision))
+            self._record("kind", decision)
         return decision
 
     def _question_vector(self, question: str) -> FloatArray:
@@ -889,8 +920,13 @@ class Clew:
         model: ChatModel | None,
     ) -> ComplexityDecision:
         decision = self._decision(question, mode, settings, embed, model)
-        self.records.add_decision("complexity", to_json(decision))
+        self._record("complexity", decision)
         return decision
+
+    def _record(self, kind: str, decision: KindDecision | ComplexityDecision) -> None:
+        # On a full disk nothing can be added, but what is there can be searched.
+        with suppress(StorageFullError):
+            self.records.add_decision(kind, to_json(decision))
 
     def _decision(
         self,

@@ -326,6 +326,10 @@ class File:
     """The model that wrote the summaries; empty where they are extractive."""
     summary_reason: str = ""
     """Why summarising failed, in words a person understands."""
+    undescribed: int | None = None
+    """Images, charts and tables that no vision model has described; None: nobody has counted them."""
+    describing: bool = False
+    """Whether a vision model is being asked about them beside the published version."""
     summary_run: int = 0
     """Counts the times that summaries were begun; a run that is not the newest writes nothing."""
 

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from clew.app import Clew
+from clew.evaluation.corpus import parsed_corpus
+from clew.evaluation.datasets import Passage
 from clew.types import FileStatus, Representation, SummaryStatus
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "crash.py"
@@ -29,6 +31,42 @@ print("added", flush=True)
 clew.wait([file.file_id])
 print("done", flush=True)
 """
+
+
+CHILD_OF_CORPUS = """
+import os, signal, sys
+from pathlib import Path
+from clew.app import Clew
+from clew.evaluation.corpus import parsed_corpus
+from clew.evaluation.datasets import Passage
+def kill(stage, share):
+    os.kill(os.getpid(), signal.SIGKILL)
+clew = Clew.open(Path(sys.argv[1]), overrides={"models": {"folder": sys.argv[2]}})
+clew.create_kb("films")
+corpus = parsed_corpus([Passage("1", "A film", "It was made in a hurry.")])
+clew.ingest_parsed("films", "films", corpus, on_progress=kill)
+"""
+
+
+def test_a_corpus_whose_ingestion_was_killed_is_failed_and_can_be_ingested_again(
+    tmp_path: Path, models_folder: Path
+) -> None:
+    child = [sys.executable, "-c", CHILD_OF_CORPUS, str(tmp_path / "data"), str(models_folder)]
+    assert subprocess.run(child, check=False).returncode == -signal.SIGKILL
+    with Clew.open(tmp_path / "data", overrides={"models": {"folder": str(models_folder)}}) as clew:
+        assert [file.status for file in clew.list_files("films")] == [FileStatus.PROCESSING]
+        clew.jobs.start()
+        (failed,) = clew.list_files("films")
+        assert (failed.status, failed.reason) == (
+            FileStatus.FAILED,
+            "Its ingestion ended with the process that had begun it; begin it again.",
+        )
+        corpus = parsed_corpus([Passage("1", "A film", "It was made in a hurry.")])
+        file = clew.ingest_parsed("films", "films", corpus)
+        assert [known.file_id for known in clew.list_files("films")] == [file.file_id]
+        assert (file.status, file.version) == (FileStatus.COMPLETED, 1)
+        assert clew.ingest_parsed("films", "films", corpus).file_id == file.file_id
+        assert clew.examine() == []
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -8,13 +8,24 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from sqlalchemy import func, select
+from sqlalchemy.exc import OperationalError
 
 from clew.app import Clew
-from clew.errors import ConflictError, InputError, NotFoundError, ServiceRefusedError, ServiceUnavailableError
+from clew.errors import (
+    ConflictError,
+    InputError,
+    NotFoundError,
+    ServiceRefusedError,
+    ServiceUnavailableError,
+    StorageError,
+    StorageFullError,
+)
+from clew.indexing.pipeline import IndexingPipeline
 from clew.models.base import Embedder
 from clew.storage.records import tables
 from clew.types import ChangeReport, File, FileStatus, FloatArray
@@ -295,15 +306,18 @@ def test_what_does_not_agree_is_found_and_repaired(clew: Clew, slow: SlowEmbedde
     clew.originals.put("nobodys", io.BytesIO(b"x"))
     clew.index.delete(file.kb_id, file.file_id)
     clew.records.delete_file(add(clew, "# Seas\n\nThe North Sea.\n", "seas.md").file_id)
+    clew.records.put_outputs("a task", "a model", {"nobody's key": "what a model said of a file that is gone"})
     slow.passages = 0
     expected = ["missing entries", "missing original", "stale entries", "unknown original", "unknown original"]
+    expected += ["unneeded cache"]
     assert sorted(finding.kind for finding in clew.examine()) == expected
     assert "2,850" not in found(clew, "How long is the Danube?")
     repaired = clew.examine(repair=True)
     assert [finding.kind for finding in repaired if not finding.repaired] == ["missing original"]
     assert [finding.file_id for finding in clew.examine()] == [lost.file_id]
     assert "2,850" in found(clew, "How long is the Danube?")
-    assert slow.passages == 0
+    assert slow.passages == 0, "what a file needs is kept"
+    assert clew.records.get_outputs("a task", "a model", ["nobody's key"]) == {}
 
 
 def passage(clew: Clew, file: File, text: str) -> str:
@@ -414,6 +428,59 @@ def test_only_transient_errors_are_tried_again(clew: Clew, slow: SlowEmbedder) -
     failed = add(clew, "# Lakes\n\nLake Constance.\n", "lakes.md")
     assert (failed.status, failed.reason) == (FileStatus.FAILED, "The API key is wrong.")
     assert calls == 3
+
+
+def test_what_cannot_be_queued_or_fail_now_is_begun_again_later(
+    clew: Clew, slow: SlowEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk, while it is full."""
+    from clew.indexing import jobs  # noqa: PLC0415 - it needs DBOS
+
+    monkeypatch.setattr(jobs, "_TRY_AGAIN_SECONDS", 0.5)
+    enqueue, abandon = jobs.DBOS.enqueue_workflow, clew.pipeline.abandon
+    full = [OperationalError("INSERT", {}, Exception("database or disk is full"))]
+
+    def refusing(*arguments: object) -> object:
+        if full:
+            raise full.pop()
+        return enqueue(*arguments)
+
+    monkeypatch.setattr(jobs.DBOS, "enqueue_workflow", refusing)
+    queued = add(clew, RIVERS)
+    assert (queued.status, queued.version, full) == (FileStatus.COMPLETED, 2, [])
+
+    broken = [ServiceRefusedError("The API key is wrong.")]
+    embed = slow.embed_passages
+
+    def failing(texts: Sequence[str]) -> FloatArray:
+        if broken:
+            raise broken.pop()
+        return embed(texts)
+
+    silent = [StorageError("It cannot be written.")]
+
+    def abandoning(*arguments: Any) -> File:
+        if silent:
+            raise silent.pop()
+        return abandon(*arguments)
+
+    slow.embed_passages = failing  # type: ignore[method-assign]
+    monkeypatch.setattr(IndexingPipeline, "abandon", lambda self, *arguments: abandoning(*arguments))
+    again = add(clew, "# Lakes\n\nLake Constance.\n", "lakes.md")
+    assert (again.status, again.version, silent) == (FileStatus.COMPLETED, 2, [])
+    assert clew.examine() == []
+
+
+def test_a_full_disk_does_not_keep_anybody_from_searching(
+    clew: Clew, slow: SlowEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(clew, RIVERS)
+
+    def full(*arguments: object) -> None:
+        raise StorageFullError("The disk is full.")
+
+    monkeypatch.setattr(clew.records, "add_decision", full)
+    assert "2,850" in found(clew, "How long is the Danube?")
 
 
 def test_the_summary_of_an_edited_passage_has_the_new_text(clew: Clew, slow: SlowEmbedder) -> None:

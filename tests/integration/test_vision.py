@@ -12,8 +12,9 @@ import pytest
 from PIL import Image
 
 from clew.app import Clew
-from clew.types import File, FileStatus, TokenUsage
-from fakes.openai_server import Request, ScriptedServer
+from clew.errors import SettingsError
+from clew.types import BlockType, File, FileStatus, TokenUsage
+from fakes.openai_server import Request, ScriptedServer, Status
 
 KB = {"summaries": {"enabled": False}, "representations": {"l2": False}}
 
@@ -74,3 +75,65 @@ def test_a_picture_without_text_is_a_file_that_can_be_found(clew: Clew) -> None:
     completed(clew, file.file_id)
     (hit,) = clew.search("walnuts exports", kbs=["notes"], mode="single", kind="fact").hits
     assert hit.page == 1
+
+
+def test_a_model_that_comes_later_describes_what_is_there(
+    tmp_path: Path, models_folder: Path, server: ScriptedServer
+) -> None:
+    folder = {"folder": str(models_folder)}
+    with Clew.open(tmp_path / "data", overrides={"models": folder}) as clew:
+        clew.create_kb("notes", settings=KB)
+        file, _ = clew.add_file("notes", "trade.html", io.BytesIO(page("The valley trades in many goods.")))
+        plain, _ = clew.add_file("notes", "plain.txt", io.BytesIO(b"Nothing is shown here."))
+        assert completed(clew, file.file_id).undescribed == 1
+        assert completed(clew, plain.file_id).undescribed == 0
+        with pytest.raises(SettingsError, match=r"models\.vision"):
+            clew.describe("notes")
+    seen = {"url": server.url, "model": "sees"}
+    with Clew.open(tmp_path / "data", overrides={"models": {**folder, "vision": seen}}) as clew:
+        assert [queued.file_id for queued in clew.describe("notes")] == [file.file_id]
+        (done,) = clew.wait([file.file_id], timeout=60, descriptions=True)
+        assert (done.status, done.undescribed, len(server.chats)) == (FileStatus.COMPLETED, 0, 1)
+        said = [block.text for block in clew.blocks(file.file_id) if block.type is BlockType.IMAGE]
+        assert said[0].count("(Described by the vision model) Exports of walnuts by year.") == 1
+        assert clew.search("walnuts exports", kbs=["notes"], mode="single", kind="fact").hits
+        assert clew.describe("notes") == []
+        # An edit, which reads the stored blocks, does not say it twice.
+        parent = clew.file_parents(file.file_id)[0]
+        clew.edit_chunk(file.file_id, parent.chunk_id, enabled=False)
+        completed(clew, file.file_id)
+        assert [b.text for b in clew.blocks(file.file_id) if b.type is BlockType.IMAGE] == said
+        assert len(server.chats) == 1
+
+
+def test_a_model_that_fails_leaves_the_file_as_it_was(tmp_path: Path, models_folder: Path) -> None:
+    folder = {"folder": str(models_folder)}
+    with Clew.open(tmp_path / "data", overrides={"models": folder}) as clew:
+        clew.create_kb("notes", settings=KB)
+        file, _ = clew.add_file("notes", "trade.html", io.BytesIO(page("The valley trades in many goods.")))
+        before = completed(clew, file.file_id)
+    with (
+        ScriptedServer(lambda _: Status(401)) as server,
+        Clew.open(
+            tmp_path / "data", overrides={"models": {**folder, "vision": {"url": server.url, "model": "sees"}}}
+        ) as clew,
+    ):
+        clew.describe("notes")
+        (after,) = clew.wait([file.file_id], timeout=60, descriptions=True)
+        assert (after.status, after.version, after.undescribed) == (FileStatus.COMPLETED, before.version, 1)
+
+
+def test_descriptions_that_were_interrupted_go_on_at_the_next_start(
+    tmp_path: Path, models_folder: Path, server: ScriptedServer
+) -> None:
+    folder = {"folder": str(models_folder)}
+    with Clew.open(tmp_path / "data", overrides={"models": folder}) as clew:
+        clew.create_kb("notes", settings=KB)
+        file, _ = clew.add_file("notes", "trade.html", io.BytesIO(page("The valley trades in many goods.")))
+        completed(clew, file.file_id)
+        clew.records.update_file(file.file_id, describing=True)  # what a crash leaves
+    seen = {"url": server.url, "model": "sees"}
+    with Clew.open(tmp_path / "data", overrides={"models": {**folder, "vision": seen}}) as clew:
+        clew.jobs.start()
+        (done,) = clew.wait([file.file_id], timeout=60, descriptions=True)
+        assert (done.status, done.version, done.undescribed) == (FileStatus.COMPLETED, 2, 0)

@@ -161,6 +161,7 @@ class Finding(_Out):
         "unknown original",
         "missing original",
         "damaged original",
+        "unneeded cache",
     ]
     kb_id: str
     file_id: str
@@ -212,6 +213,10 @@ class File(_Out):
     usage: Mapping[str, TokenUsage] = Field(
         description="What models were asked about it since it was added: vision, summary, questions."
     )
+    undescribed: int | None = Field(
+        description="Images, charts and tables that no vision model has described; null: nobody has counted them."
+    )
+    describing: bool = Field(description="Whether a vision model is being asked about them.")
     created_at: str
     updated_at: str
 

@@ -38,6 +38,7 @@ class Door(Protocol):
     def correct_facts(self, file_id: str, changes: Json) -> Json: ...
     def remove_file(self, file_id: str) -> None: ...
     def summarise(self, kb: str, *, again: bool) -> list[Json]: ...
+    def describe(self, kb: str) -> list[Json]: ...
     def search(self, request: Json) -> Json:
         """Hits and trace for a request as ``POST /search`` takes it."""
         ...
@@ -146,6 +147,9 @@ class LocalDoor:
 
     def summarise(self, kb: str, *, again: bool) -> list[Json]:
         return [_json(file) for file in self.clew.backfill(kb, again=again)]
+
+    def describe(self, kb: str) -> list[Json]:
+        return [_json(file) for file in self.clew.describe(kb)]
 
     def search(self, request: Json) -> Json:
         sections = request.get("sections")

@@ -87,6 +87,9 @@ class HttpDoor:
     def summarise(self, kb: str, *, again: bool) -> list[Json]:
         return cast(list[Json], self._call("POST", f"/kbs/{self.kb_id(kb)}/summaries", json={"again": again}))
 
+    def describe(self, kb: str) -> list[Json]:
+        return cast(list[Json], self._call("POST", f"/kbs/{self.kb_id(kb)}/descriptions"))
+
     def search(self, request: Json) -> Json:
         return cast(Json, self._call("POST", "/search", json=request))
 

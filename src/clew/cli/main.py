@@ -20,6 +20,7 @@ from clew import __version__
 from clew.app_models import make_embedder
 from clew.cli import tuning
 from clew.cli.archiving import backup, restore
+from clew.cli.descriptions import describe
 from clew.cli.door import Door, LocalDoor, open_door, search_request
 from clew.cli.evaluate import evaluate
 from clew.cli.overlay import overlay_of, remove_path
@@ -47,10 +48,12 @@ app.command("eval")(evaluate)
 app.command("route")(route)
 app.command("files")(files)
 app.command("summarise")(summarise)
+app.command("describe")(describe)
 app.command("search")(search)
 
 _errors = Console(stderr=True, highlight=False)
 _POLL_SECONDS = 0.2
+_WATCHED = 50
 
 DataOption = Annotated[Path | None, typer.Option("--data", help="Data folder; default CLEW_DATA or ~/.clew.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -435,7 +438,8 @@ def _wait(door: Door, added: _Added) -> None:
         whole = progress.add_task(f"{len(waiting)} files", total=len(waiting), stage="")
         bars: dict[str, TaskID] = {}
         while waiting:
-            for path, file_id in list(waiting.items()):
+            # They are begun in the order of the queue: those far behind need not be looked at.
+            for path, file_id in list(waiting.items())[:_WATCHED]:
                 file = door.file(file_id)
                 if file["status"] == "processing":
                     if file["progress"] > 0:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from clew.app import Clew
 from clew.evaluation.datasets import Passage
 from clew.indexing.parsers.base import BlockBuilder
-from clew.types import ParsedFile, Section
+from clew.types import FileStatus, ParsedFile, Section
 
 _WIDTH = 6
 
@@ -33,7 +33,7 @@ def open_corpus(
         digest.update(repr(passage).encode())
     kb_name = f"{name}-{digest.hexdigest()[:12]}"
     kb = next((k for k in clew.list_kbs() if k.name == kb_name), None) or clew.create_kb(kb_name)
-    if not clew.list_files(kb.kb_id):
+    if not clew.list_files(kb.kb_id, status=FileStatus.COMPLETED):
         clew.ingest_parsed(kb.kb_id, name, parsed_corpus(passages), on_progress=on_progress)
     return CorpusKb(kb.kb_id, {_path(i): passage.id for i, passage in enumerate(passages, start=1)})
 

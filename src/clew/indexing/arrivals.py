@@ -56,6 +56,10 @@ class Arrivals:
                 self._originals.delete(file_key)
             self._keys.discard(file_key)
 
+    def __contains__(self, file_key: str) -> bool:
+        """Whether an original is arriving."""
+        return file_key in self._keys
+
     def keys(self) -> frozenset[str]:
         """What is arriving now: no leftovers, although no record names them."""
         return frozenset(self._keys)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from clew.errors import ConflictError
 from clew.storage.base import Records
 from clew.types import FloatArray
 
@@ -14,8 +15,8 @@ _RECOGNISED = "recognised page"
 @dataclass(frozen=True, slots=True)
 class FileCache:
     """Implements ``VectorCache`` and ``BlockCache`` on behalf of a staged version, or of a file for all its versions:
-    what a model was paid for should serve the next one. Asking for something notes its use, and everybody asks before
-    they put; raises ConflictError once version or file is gone."""
+    what a model was paid for should serve the next one. Asking for something notes its use; raises ConflictError once
+    version or file is gone."""
 
     records: Records
     file_id: str
@@ -29,6 +30,7 @@ class FileCache:
     def put_vectors(self, model: str, vectors: Mapping[str, FloatArray]) -> None:
         """See :class:`~clew.storage.base.VectorCache`."""
         self.records.put_vectors(model, vectors)
+        self._keep(vectors)
 
     def get_outputs(self, task: str, model: str, keys: Sequence[str]) -> dict[str, str]:
         """See :class:`~clew.storage.base.BlockCache`."""
@@ -38,6 +40,15 @@ class FileCache:
     def put_outputs(self, task: str, model: str, outputs: Mapping[str, str]) -> None:
         """See :class:`~clew.storage.base.BlockCache`."""
         self.records.put_outputs(task, model, outputs)
+        self._keep(outputs)
+
+    def _keep(self, keys: Iterable[str]) -> None:
+        """Version or file may have gone since it was asked for them: then nothing of its text may stay."""
+        try:
+            self.records.use_cached(self.file_id, self.version, keys)
+        except ConflictError:
+            self.records.unneeded_cached(drop=True)
+            raise
 
 
 @dataclass(frozen=True, slots=True)

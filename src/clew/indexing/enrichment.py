@@ -78,6 +78,13 @@ _TABLE_SCHEMA = {
 _SAID = {"zh": "（模型描述）", "en": "(Described by the vision model)"}
 
 
+_WITH_TABLES = "application/pdf"
+"""The tables of other formats are no pictures."""
+
+Answers = dict[tuple[str, str], str]
+"""What the model said, by task and block hash."""
+
+
 @dataclass(frozen=True, slots=True)
 class EnrichmentReport:
     """What the vision model was asked about one file: calls made, answers that were known, blocks that failed."""
@@ -85,6 +92,8 @@ class EnrichmentReport:
     calls: int = 0
     reused: int = 0
     failed: int = 0
+    left: int = 0
+    """Of the blocks that can be described, how many were not: they failed, or the limit of calls was reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +104,7 @@ class _Task:
     prompt: str
     schema: Mapping[str, Any]
     key: str
-    picture: Picture
+    picture: Picture | None
 
 
 def enrich(
@@ -116,25 +125,46 @@ def enrich(
     wanted = [task for task in tasks.values() if (task.name, task.key) not in answers]
     asked = _Asking(model, cache, settings, on_progress, len(wanted))
     answers |= asked.all(wanted[: settings.max_calls])
-    report = EnrichmentReport(asked.calls, known, asked.failed)
+    left = sum(1 for task in wanted if (task.name, task.key) not in answers)
+    report = EnrichmentReport(asked.calls, known, asked.failed, left)
     warnings = list(parsed.warnings)
     if asked.reason:
         warnings.append(f"{asked.failed} images or tables were not described: {asked.reason}")
     if len(wanted) > settings.max_calls:
-        left = len(wanted) - settings.max_calls
-        warnings.append(f"{left} images or tables were not described: indexing.vision.max_calls allows no more calls.")
-    blocks = list(_described(parsed, tasks, answers))
-    numbered = tuple(replace(block, ordinal=index) for index, block in enumerate(blocks))
-    return replace(parsed, blocks=numbered, warnings=tuple(warnings), pictures={}), report
+        beyond = len(wanted) - settings.max_calls
+        warnings.append(
+            f"{beyond} images or tables were not described: indexing.vision.max_calls allows no more calls."
+        )
+    described = _with_answers(parsed, tasks, answers)
+    return replace(described, warnings=tuple(warnings), pictures={}), report
 
 
-def _tasks(parsed: ParsedFile, settings: VisionSettings) -> dict[str, _Task]:
-    """What to ask, by block hash."""
+def with_known_descriptions(parsed: ParsedFile, model: str, cache: BlockCache, settings: VisionSettings) -> ParsedFile:
+    """A file that was read before, with what the model has said since of its images, charts and tables."""
+    tasks = _tasks(parsed, settings, known_only=True)
+    answers, _ = _known(tasks, cache, model)
+    return _with_answers(parsed, tasks, answers)
+
+
+def describable(parsed: ParsedFile) -> int:
+    """How many blocks of a file whose pictures were not asked for may have some."""
+    drawn = {BlockType.IMAGE, BlockType.CHART} | ({BlockType.TABLE} if parsed.media_type == _WITH_TABLES else set())
+    return len({block.content_hash for block in parsed.blocks if block.type in drawn})
+
+
+def _with_answers(parsed: ParsedFile, tasks: Mapping[str, _Task], answers: Answers) -> ParsedFile:
+    blocks = _described(parsed, tasks, answers)
+    return replace(parsed, blocks=tuple(replace(block, ordinal=index) for index, block in enumerate(blocks)))
+
+
+def _tasks(parsed: ParsedFile, settings: VisionSettings, *, known_only: bool = False) -> dict[str, _Task]:
+    """What to ask, by block hash; ``known_only``: what may have been answered, of blocks without a description."""
     language = "zh" if parsed.language == "zh" else "en"
     tasks: dict[str, _Task] = {}
+    before: Block | None = None
     for block in parsed.blocks:
-        picture = parsed.pictures.get(block.content_hash)
-        if picture is None or block.content_hash in tasks:
+        picture, above, before = parsed.pictures.get(block.content_hash), before, block
+        if block.content_hash in tasks or (_is_described(block, above) if known_only else picture is None):
             continue
         if block.type is BlockType.TABLE and settings.tables:
             name, prompt, schema = f"table.{language}.{_VERSION}", _TABLE_PROMPT[language], _TABLE_SCHEMA
@@ -146,8 +176,10 @@ def _tasks(parsed: ParsedFile, settings: VisionSettings) -> dict[str, _Task]:
     return tasks
 
 
-Answers = dict[tuple[str, str], str]
-"""What the model said, by task and block hash."""
+def _is_described(block: Block, above: Block | None) -> bool:
+    """Images have the model's words behind their own, tables above them."""
+    place = block if block.type is not BlockType.TABLE else above
+    return place is not None and any(said in place.text for said in _SAID.values())
 
 
 def _known(tasks: Mapping[str, _Task], cache: BlockCache, model: str) -> tuple[Answers, int]:
@@ -206,6 +238,7 @@ class _Asking:
         return (task.name, task.key), answer
 
     def _asked(self, task: _Task) -> str:
+        assert task.picture is not None
         pause = _FIRST_PAUSE
         while True:
             self._rate.wait()

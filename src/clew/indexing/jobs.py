@@ -13,17 +13,19 @@ import sqlite3
 import threading
 import time
 import traceback
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from dbos import DBOS, DBOSConfig, Queue, SetWorkflowID
 from dbos import error as dbos_error
+from sqlalchemy.exc import SQLAlchemyError
 
 from clew.errors import ClewError, ConflictError, InputError, NotFoundError, StorageError
 from clew.indexing.attaching import embed_attached, stage_attached
 from clew.indexing.embedding import EmbeddingReport
-from clew.indexing.pipeline import IndexingPipeline, Progress
+from clew.indexing.pipeline import PARSED_TYPE, IndexingPipeline, Progress
 from clew.indexing.reconciling import Reconciler, outdated
 from clew.indexing.summariser import RunOverError, Summariser
 from clew.types import SUMMARIES_GO_ON, File, FileStatus, SummaryStatus
@@ -32,6 +34,7 @@ _QUEUE = "ingest"
 # Of its own, because somebody waits with a question while it is read.
 _ATTACHMENTS = "attach"
 _SUMMARIES = "summarise"
+_DESCRIPTIONS = "describe"
 # Recovery looks only at workflows of the same version: raise it when the steps change in an incompatible way.
 _STEPS_VERSION = "2"
 _GOES_ON = {"PENDING", "ENQUEUED", "DELAYED"}
@@ -39,7 +42,10 @@ _GIVEN_UP = "MAX_RECOVERY_ATTEMPTS_EXCEEDED"
 # How often the queues are looked at while there is something in them, and else: an idle server should cost nothing.
 _POLL_SECONDS = 0.1
 _IDLE_POLL_SECONDS = 0.5
+# Files taken from the queue that wait for a worker, so that small ones need not wait for the next look.
+_AHEAD = 4
 _MIN_PROGRESS_SECONDS = 0.2
+_TRY_AGAIN_SECONDS = 30.0
 _CLOSE_SECONDS = 5
 _dbos_log = logging.getLogger("dbos")
 _log = logging.getLogger(__name__)
@@ -69,6 +75,7 @@ class IngestionJobs:
         self._reconciler = reconciler
         self._database_url = database_url
         self._workers = workers
+        self._free = threading.Semaphore(workers)
         self._started = False
         self._closing = False
         self._summarising = 0
@@ -106,12 +113,34 @@ class IngestionJobs:
         self._queue_what_is_unfinished()
 
     def enqueue(self, file: File) -> None:
-        """Queue the version of the file that is to be written; nothing happens where it is queued already."""
+        """Queue the version of the file that is to be written; nothing happens where it is queued already. What cannot
+        be queued now (the disk is full) is queued later: it is recorded."""
         self.start()
         attached = bool(self.pipeline.records.get_kb(file.kb_id).conversation_id)
         queue, workflow = (_ATTACHMENTS, _attach) if attached else (_QUEUE, _ingest)
         workflow_id = _workflow_id(file.file_id, file.writing)
-        self._enqueue(workflow_id, queue, workflow, file.kb_id, file.file_id, file.writing)
+        try:
+            self._enqueue(workflow_id, queue, workflow, file.kb_id, file.file_id, file.writing)
+        except SQLAlchemyError:
+            self.ended(workflow_id)
+            self.try_again_later(file.file_id, file.writing)
+
+    def try_again_later(self, file_id: str, version: int) -> None:
+        """An attempt is over and could not say so: begin another one when that may be possible."""
+        if self._closing:
+            return
+        timer = threading.Timer(_TRY_AGAIN_SECONDS, self._try_again, (file_id, version))
+        timer.daemon = True
+        timer.start()
+
+    def _try_again(self, file_id: str, version: int) -> None:
+        try:
+            self.check_open()
+            self.enqueue(self.pipeline.records.begin_again(file_id, version))
+        except StorageError:
+            self.try_again_later(file_id, version)
+        except (RunOverError, ConflictError, NotFoundError):
+            pass  # Clew is closed, or the file went on in another way
 
     def enqueue_summaries(self, file_id: str, run: int) -> None:
         """Queue a run that the records have begun, or leave it to the next start where Clew is being closed."""
@@ -134,6 +163,30 @@ class IngestionJobs:
             if goes_on:
                 found.append(records.get_file(file.file_id))
         return found
+
+    def describe(self, kb_id: str) -> list[File]:
+        """Queue the KB's files that show something which the vision model has not described; returns these with those
+        that are queued already."""
+        self.start()
+        records = self.pipeline.records
+        found = []
+        for file in records.list_files(kb_id, status=FileStatus.COMPLETED):
+            if file.undescribed != 0 and not file.describing:
+                file = records.update_file(file.file_id, describing=True)
+                self._enqueue_description(file.file_id)
+            if file.describing:
+                found.append(file)
+        return found
+
+    def _enqueue_description(self, file_id: str) -> None:
+        # Twice does no harm: one works at a time, and the second finds every answer.
+        self._enqueue(f"{file_id}-describe-{uuid.uuid4().hex[:12]}", _DESCRIPTIONS, _describe, file_id)
+
+    @contextmanager
+    def worker(self) -> Iterator[None]:
+        """One of the workers; waits until one is free."""
+        with self._free:
+            yield
 
     @contextmanager
     def summarising(self) -> Iterator[None]:
@@ -199,7 +252,7 @@ class IngestionJobs:
         _dbos_log.disabled = False
         DBOS(config=config)
         DBOS.launch()
-        workers = {_QUEUE: self._workers, _ATTACHMENTS: self._workers, _SUMMARIES: 1}
+        workers = {_QUEUE: self._workers + _AHEAD, _ATTACHMENTS: self._workers, _SUMMARIES: 1, _DESCRIPTIONS: 1}
         self._queues = [
             DBOS.register_queue(queue, worker_concurrency=number, polling_interval_sec=_IDLE_POLL_SECONDS)
             for queue, number in workers.items()
@@ -227,7 +280,8 @@ class IngestionJobs:
             self._pace = seconds
 
     def _queue_what_is_unfinished(self) -> None:
-        """Queue the files whose upload was recorded, but not queued before a crash, and interrupted summaries."""
+        """Queue the files whose upload was recorded, but not queued before a crash, interrupted summaries and
+        descriptions."""
         records = self.pipeline.records
         for kb in records.list_kbs():
             for file in records.list_files(kb.kb_id):
@@ -236,8 +290,17 @@ class IngestionJobs:
                 if file.summary_status in SUMMARIES_GO_ON:
                     # A new run: the interrupted one may have ended in any way, and its workflow's id is taken.
                     self.enqueue_summaries(file.file_id, records.begin_summaries(file.file_id))
+                if file.describing:
+                    self._enqueue_description(file.file_id)
 
     def _go_on(self, file: File) -> None:
+        if file.file_key in self._reconciler.arrivals:
+            return  # a thread of this process is at it
+        if file.media_type == PARSED_TYPE:
+            with suppress(ConflictError, NotFoundError):
+                reason = "Its ingestion ended with the process that had begun it; begin it again."
+                self.pipeline.abandon(file.file_id, file.writing, ClewError(reason))
+            return
         workflow = DBOS.get_workflow_status(_workflow_id(file.file_id, file.writing))
         if workflow is None or workflow.status in _GOES_ON:
             self.enqueue(file)
@@ -283,7 +346,7 @@ def _jobs() -> IngestionJobs:
 @DBOS.workflow(name="ingest")
 def _ingest(kb_id: str, file_id: str, version: int) -> str:
     """The steps of one version."""
-    with _cleared_at_the_end(kb_id, file_id, version):
+    with _cleared_at_the_end(kb_id, file_id, version), _jobs().worker():
         staged = _stage(file_id, version)
         embedded = _index(file_id, version)
         _summarise_next(file_id, _publish(file_id, version, embedded, staged))
@@ -307,15 +370,23 @@ def _attach(kb_id: str, file_id: str, version: int) -> str:
 def _cleared_at_the_end(kb_id: str, file_id: str, version: int) -> Iterator[None]:
     """Whatever happens, the file does not stay locked and nothing of a failure is left."""
     try:
-        yield
-    except ClewError as error:
-        _abandon(kb_id, file_id, version, str(error))
-    except dbos_error.DBOSMaxStepRetriesExceeded as error:
-        _abandon(kb_id, file_id, version, str(error.errors[-1]))
-    except Exception as error:  # noqa: BLE001 - a fault of ours must end as a failed file, not as a locked one
-        traceback.print_exc()
-        reason = f"An internal error stopped the ingestion ({type(error).__name__}: {error}); please report it."
-        _abandon(kb_id, file_id, version, reason)
+        try:
+            yield
+        except ClewError as error:
+            _abandon(kb_id, file_id, version, str(error))
+        except dbos_error.DBOSMaxStepRetriesExceeded as error:
+            _abandon(kb_id, file_id, version, str(error.errors[-1]))
+        except SQLAlchemyError as error:
+            reason = f"The ingestion's progress cannot be written ({error}); make space on the disk, then try again."
+            _abandon(kb_id, file_id, version, reason)
+        except Exception as error:  # noqa: BLE001 - a fault of ours must end as a failed file, not as a locked one
+            traceback.print_exc()
+            reason = f"An internal error stopped the ingestion ({type(error).__name__}: {error}); please report it."
+            _abandon(kb_id, file_id, version, reason)
+    except Exception:
+        if _running is not None:
+            _running.try_again_later(file_id, version)
+        raise
     finally:
         _tell_the_end(_workflow_id(file_id, version))
 
@@ -427,6 +498,45 @@ def _write_summaries(file_id: str, run: int) -> None:
 @DBOS.step(name="end summaries", **_RETRIED)
 def _end_summaries(file_id: str, run: int, reason: str) -> None:
     _jobs().pipeline.records.end_summaries(file_id, run, failure=reason)
+
+
+@DBOS.workflow(name="describe")
+def _describe(file_id: str) -> str:
+    """Asks the vision model about a published file, which stays as it is meanwhile, then publishes the answers."""
+    try:
+        with _jobs().summarising():
+            version = _end_description(file_id, answered=_ask_about(file_id))
+            if version and _running is not None:
+                _running.enqueue(_running.pipeline.records.get_file(file_id))
+    except RunOverError:
+        pass  # Clew is being closed: it goes on at the next start
+    except (ClewError, dbos_error.DBOSMaxStepRetriesExceeded):
+        _end_description(file_id, answered=False)
+    except Exception:  # noqa: BLE001 - a fault of ours must not leave the file waiting for ever
+        traceback.print_exc()
+        _end_description(file_id, answered=False)
+    finally:
+        _tell_the_end(DBOS.workflow_id or "")
+    return file_id
+
+
+@DBOS.step(name="ask about", **_RETRIED)
+def _ask_about(file_id: str) -> bool:
+    jobs = _jobs()
+    return jobs.pipeline.describe(file_id, jobs.check_open)
+
+
+@DBOS.step(name="end description", **_RETRIED)
+def _end_description(file_id: str, *, answered: bool) -> int:
+    """Locks the file to publish what was answered; returns the version that is to be written, 0 for none."""
+    records = _jobs().pipeline.records
+    version = 0
+    with suppress(NotFoundError):
+        if answered:
+            with suppress(ConflictError):  # it is being updated, and described with that
+                version = records.begin_edit(file_id).writing
+        records.update_file(file_id, describing=False)
+    return version
 
 
 def _progress_of(jobs: IngestionJobs, file_id: str, version: int) -> Progress:

@@ -20,7 +20,7 @@ from clew.indexing.changes import compare_blocks
 from clew.indexing.chunking import chunk_file
 from clew.indexing.editing import apply_edits
 from clew.indexing.embedding import MADE_AS, EmbeddingReport, embed_children, index_entries
-from clew.indexing.enrichment import EnrichmentReport, enrich
+from clew.indexing.enrichment import EnrichmentReport, describable, enrich, with_known_descriptions
 from clew.indexing.file_facts import merged_facts, read_facts
 from clew.indexing.granularity import embed_granularities
 from clew.indexing.graph import chunk_names
@@ -32,6 +32,9 @@ from clew.types import ChangeReport, File, KnowledgeBase, ParsedFile
 
 Progress = Callable[[str, float], None]
 """Receives the stage's name and the share of the whole that is done, from 0 to 1."""
+
+PARSED_TYPE = "application/vnd.clew.parsed+json"
+"""The type of originals that were parsed by whoever gave them, and are ingested in the caller's thread."""
 
 # Shares of the whole, so that one bar runs from 0 to 1: the encoder takes most of the time.
 _PARSED, _ENRICHED, _STAGED, _EMBEDDED = 0.12, 0.17, 0.2, 0.95
@@ -56,18 +59,41 @@ class IndexingPipeline:
         """Parse the file's current original, chunk it and write the rows of this version. Where the published version
         was made of the same original (an edit), what was read for it serves again.
 
-        Returns how many blocks, sections, parents and children there are, and how often the vision model was asked and
-        how often its answer was known already. Raises FileFailedError.
+        Returns how many blocks, sections, parents and children there are, how often the vision model was asked, how
+        often its answer was known already, and how many blocks it has not described. Raises FileFailedError.
         """
         file = self.records.get_file(file_id)
         settings = self._settings_of(file)
         progress("parse", 0.0)
-        parsed = self.records.parsed(file_id) or self._parsed(file, settings, progress)
-        parsed, report = self._enriched(parsed, file_id, settings, progress)
+        stored = self.records.parsed(file_id)
+        if stored is None:
+            parsed = self._parsed(file, settings, progress)
+            parsed, report = self._enriched(parsed, file, settings, progress)
+        else:
+            parsed, report = self._described(stored, file, settings), EnrichmentReport(left=file.undescribed or 0)
         progress("chunk", _ENRICHED)
         counts = self.stage_parsed(file, version, parsed)
         progress("embed", _STAGED)
-        return {**counts, "vision_calls": report.calls, "vision_saved": report.reused}
+        asked = {"vision_calls": report.calls, "vision_saved": report.reused, "undescribed": report.left}
+        return {**counts, **asked}
+
+    def describe(self, file_id: str, check: Callable[[], None]) -> bool:
+        """Ask the vision model about a published file's images, charts and tables that it has not described; the next
+        staging of the file has its answers. Nothing else changes meanwhile.
+
+        Returns whether there are answers. ``check`` is called now and then and may raise to stop. Raises
+        FileFailedError.
+        """
+        file = self.records.get_file(file_id)
+        settings = self._settings_of(file)
+
+        def progress(stage: str, share: float) -> None:
+            check()
+
+        parsed = self._parsed(file, settings, progress)
+        _, report = self._enriched(parsed, file, settings, progress)
+        self.records.update_file(file_id, undescribed=report.left)
+        return bool(report.calls or report.reused)
 
     def _parsed(self, file: File, settings: Settings, progress: Progress) -> ParsedFile:
         with self.originals.local_path(file.file_key) as path:
@@ -80,15 +106,21 @@ class IndexingPipeline:
                 page_texts=CachedPageTexts(FileCache(self.records, file.file_id)),
             )
 
+    def _described(self, stored: ParsedFile, file: File, settings: Settings) -> ParsedFile:
+        if self.vision is None:
+            return stored
+        cache = FileCache(self.records, file.file_id)
+        return with_known_descriptions(stored, self.vision.name, cache, settings.indexing.vision)
+
     def _enriched(
-        self, parsed: ParsedFile, file_id: str, settings: Settings, progress: Progress
+        self, parsed: ParsedFile, file: File, settings: Settings, progress: Progress
     ) -> tuple[ParsedFile, EnrichmentReport]:
-        if self.vision is None or not parsed.pictures:
-            return parsed, EnrichmentReport()
+        if self.vision is None:
+            return parsed, EnrichmentReport(left=describable(parsed))
         return enrich(
             parsed,
-            MeteredVision(self.vision, partial(self.records.add_usage, file_id)),
-            FileCache(self.records, file_id),
+            MeteredVision(self.vision, partial(self.records.add_usage, file.file_id)),
+            FileCache(self.records, file.file_id),
             settings.indexing.vision,
             on_progress=lambda share: progress("enrich", _PARSED + share * (_ENRICHED - _PARSED)),
         )
@@ -186,6 +218,7 @@ class IndexingPipeline:
             version,
             changes=self._changes(file, version, embedded, staged or {}),
             summaries=summaries and self._settings_of(file).summaries.enabled,
+            undescribed=(staged or {}).get("undescribed"),
         )
         self.index.delete(file.kb_id, file_id, keep_version=version)
         for key in old_keys - {published.file_key}:

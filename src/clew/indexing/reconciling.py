@@ -22,7 +22,13 @@ from clew.types import File, FileStatus, KnowledgeBase, Representation
 
 _Repair = Callable[[], object]
 Disagreement = Literal[
-    "stale entries", "missing entries", "outdated entries", "unknown original", "missing original", "damaged original"
+    "stale entries",
+    "missing entries",
+    "outdated entries",
+    "unknown original",
+    "missing original",
+    "damaged original",
+    "unneeded cache",
 ]
 
 
@@ -48,13 +54,15 @@ class Reconciler:
 
     def sweep(self) -> list[Finding]:
         """Delete what interrupted writes left behind."""
-        return [_repaired(finding, repair) for finding, repair in (*self._stale(), *self._unknown_originals())]
+        left = (*self._stale(), *self._unknown_originals(), *self._unneeded())
+        return [_repaired(finding, repair) for finding, repair in left]
 
     def examine(self, *, repair: bool = False) -> list[Finding]:
         """Compare everything; with ``repair`` also put right what can be: leftovers go, missing entries are made anew
         from the records. A missing or damaged original cannot be made again."""
         found: list[Finding] = []
-        for finding, mend in (*self._stale(), *self._unknown_originals(), *self._outdated(), *self._missing()):
+        left = (*self._stale(), *self._unknown_originals(), *self._unneeded())
+        for finding, mend in (*left, *self._outdated(), *self._missing()):
             found.append(_repaired(finding, mend) if repair and mend is not None else finding)
         return found
 
@@ -92,6 +100,11 @@ class Reconciler:
         for key in sorted(stored - arriving - self.pipeline.records.file_keys()):
             finding = Finding("unknown original", "", "", f"the original {key} belongs to no file")
             yield finding, partial(originals.delete, key)
+
+    def _unneeded(self) -> Iterator[tuple[Finding, _Repair]]:
+        if count := self.pipeline.records.unneeded_cached():
+            detail = f"the caches hold {count} vectors or texts that no file needs"
+            yield Finding("unneeded cache", "", "", detail), partial(self.pipeline.records.unneeded_cached, drop=True)
 
     def _missing(self) -> Iterator[tuple[Finding, _Repair | None]]:
         records = self.pipeline.records

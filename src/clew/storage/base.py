@@ -131,9 +131,10 @@ class FileRecords(Protocol):
         NotFoundError where the KB has no such file."""
         ...
 
-    def begin_edit(self, file_id: str, edits: Mapping[str, PassageEdit]) -> File:
-        """Take the lock of a completed file to lay other edits over what was read: as ``begin_update``, with the same
-        original. Raises ConflictError where the file is processing or failed, NotFoundError."""
+    def begin_edit(self, file_id: str, edits: Mapping[str, PassageEdit] | None = None) -> File:
+        """Take the lock of a completed file to lay other edits (None: those it has) over what was read: as
+        ``begin_update``, with the same original. Raises ConflictError where the file is processing or failed, and
+        NotFoundError."""
         ...
 
     def begin_again(self, file_id: str, version: int) -> File:
@@ -146,11 +147,18 @@ class FileRecords(Protocol):
         ...
 
     def publish(
-        self, file_id: str, version: int, *, changes: ChangeReport | None = None, summaries: bool = False
+        self,
+        file_id: str,
+        version: int,
+        *,
+        changes: ChangeReport | None = None,
+        summaries: bool = False,
+        undescribed: int | None = None,
     ) -> File:
         """One transaction: drop every other version's blocks, sections, parents and children, switch ``version``,
         set ``completed`` (which releases the lock) and take title, language, pages, counts and warnings from what was
-        staged, and ``changes``; ``summary_status`` becomes ``pending`` where ``summaries`` are to follow, else ``off``.
+        staged, and ``changes`` and ``undescribed``; ``summary_status`` becomes ``pending`` where ``summaries`` are to
+        follow, else ``off``.
         Repeated (a resumed job), it changes nothing more. Raises NotFoundError where the version is not staged,
         ConflictError where it is no longer being written."""
         ...
@@ -169,6 +177,8 @@ class FileRecords(Protocol):
         name: str | None = None,
         facts: Mapping[str, Any] | None = None,
         status: FileStatus | None = None,
+        undescribed: int | None = None,
+        describing: bool | None = None,
     ) -> File:
         """Changes what is given. ``status`` can only be ``COMPLETED``: it takes a failed file back to its published
         version, with the name, type, key, size and hash that it had; ConflictError where the file is not failed, has
@@ -513,6 +523,10 @@ class CacheUses(Protocol):
         """The version (None: the file, as long as there is one) needs what the caches hold, or will hold, under
         ``keys``. What nobody needs any more goes with the last that did, so that nothing of a deleted text stays.
         Raises ConflictError where version or file is not there (any more): then nothing may be cached for it."""
+        ...
+
+    def unneeded_cached(self, *, drop: bool = False) -> int:
+        """How many entries the caches hold that no file needs (there should be none); ``drop``: delete them."""
         ...
 
 

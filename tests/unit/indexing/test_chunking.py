@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from clew.indexing.chunking import chunk_file
 from clew.indexing.parsers.base import BlockBuilder, make_table
 from clew.indexing.sections import build_sections
-from clew.types import BBox, BlockType, CellSpan, ChildChunk, ParentChunk, ParsedFile, Region
+from clew.types import BBox, BlockType, CellSpan, ChildChunk, ParentChunk, ParsedFile, Region, Table
 from fakes.tokenizers import AwkwardTokenizer, PieceTokenizer
 
 PIECES = PieceTokenizer()
@@ -266,6 +267,59 @@ def test_every_row_once_whatever_the_table(shape: Any, tokenizer: Any) -> None:
     assert re.findall(r"<(\d+)>", "".join(p.text for p in parents)) == expected
     assert all(tokenizer.count_tokens(c.text) <= 32 for c in children)
     assert all(tokenizer.count_tokens(p.text) <= 128 for p in parents)
+
+
+@st.composite
+def merged_tables(draw: st.DrawFn, mark: str) -> tuple[Table, list[str], list[str]]:
+    """A table with cells merged over rows and columns and up to three header rows; the texts of its plain body cells in
+    order, and those of its merged ones. Every text stands between marks, so none is part of another."""
+    columns, headers, body = draw(st.integers(1, 4)), draw(st.integers(0, 3)), draw(st.integers(1, 16))
+    taken: set[tuple[int, int]] = set()
+    spans: list[CellSpan] = []
+    for _ in range(draw(st.integers(0, 4))):
+        row, column = draw(st.integers(0, headers + body - 1)), draw(st.integers(0, columns - 1))
+        high, wide = draw(st.integers(1, 4)), draw(st.integers(1, columns))
+        bottom = headers if row < headers else headers + body  # a header cell does not reach into the body
+        cells = {
+            (i, j) for i in range(row, min(row + high, bottom)) for j in range(column, min(column + wide, columns))
+        }
+        if len(cells) > 1 and not cells & taken:
+            taken |= cells
+            bounds = max(i for i, _ in cells) - row + 1, max(j for _, j in cells) - column + 1
+            spans.append(CellSpan(row, column, *bounds))
+    first = {(span.row, span.column) for span in spans}
+    word = draw(st.sampled_from(["", "值", "a longer word "])) * draw(st.integers(1, 4))
+    texts = {
+        (i, j): f"<{mark}{i}.{j}>{word}"
+        for i in range(headers + body)
+        for j in range(columns)
+        if (i, j) not in taken or (i, j) in first
+    }
+    rows = [[texts.get((i, j), "") for j in range(columns)] for i in range(headers + body)]
+    table = make_table(rows, header_rows=headers, spans=spans)
+    plain = [f"<{mark}{i}.{j}>" for i, j in texts if i >= table.header_rows and (i, j) not in first]
+    return table, plain, [f"<{mark}{i}.{j}>" for i, j in first if i >= table.header_rows]
+
+
+@settings(deadline=None, max_examples=120)
+@given(merged_tables("a"), merged_tables("b"), st.booleans(), st.sampled_from([PieceTokenizer(), AwkwardTokenizer()]))
+def test_every_cell_is_kept_of_merged_tables_and_of_tables_across_pages(
+    one: Any, other: Any, continued: bool, tokenizer: Any
+) -> None:
+    builder = BlockBuilder()
+    builder.paragraph("前文在此。", page=1)
+    builder.table(one[0], page=1)
+    builder.table(replace(other[0], continued=continued), page=2)
+    parents, children = chunk(builder, tokenizer)
+    for made, limit in ((parents, 128), (children, 32)):
+        assert all(tokenizer.count_tokens(part.text) <= limit for part in made)
+        said = "".join(part.text for part in made)
+        plain = [*one[1], *other[1]]
+        assert [mark for mark in re.findall(r"<[ab]\d+\.\d+>", said) if mark in plain] == plain
+        assert all(mark in said for mark in [*one[2], *other[2]])
+    by_id = {parent.chunk_id: parent for parent in parents}
+    assert len({child.chunk_id for child in children}) == len(children)
+    assert all(child.section_path == by_id[child.parent_id].section_path for child in children)
 
 
 @settings(deadline=None, max_examples=60)

@@ -626,6 +626,26 @@ export interface paths {
         patch: operations["change_kb"];
         trace?: never;
     };
+    "/api/v1/kbs/{kb_id}/descriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Describe
+         * @description Have the vision model describe the images, charts and tables that it has not described; returns their files.
+         */
+        post: operations["describe"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/kbs/{kb_id}/events": {
         parameters: {
             query?: never;
@@ -1673,6 +1693,11 @@ export interface components {
             };
             /** Created At */
             created_at: string;
+            /**
+             * Describing
+             * @description Whether a vision model is being asked about them.
+             */
+            describing: boolean;
             /** Enabled */
             enabled: boolean;
             /**
@@ -1752,6 +1777,11 @@ export interface components {
             summary_total: number;
             /** Title */
             title: string;
+            /**
+             * Undescribed
+             * @description Images, charts and tables that no vision model has described; null: nobody has counted them.
+             */
+            undescribed: number | null;
             /** Updated At */
             updated_at: string;
             /**
@@ -1905,7 +1935,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "stale entries" | "missing entries" | "outdated entries" | "unknown original" | "missing original" | "damaged original";
+            kind: "stale entries" | "missing entries" | "outdated entries" | "unknown original" | "missing original" | "damaged original" | "unneeded cache";
             /** Repaired */
             repaired: boolean;
         };
@@ -4254,6 +4284,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["KnowledgeBase"];
+                };
+            };
+            /** @description What went wrong, as problem details. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    describe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                kb_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["File"][];
                 };
             };
             /** @description What went wrong, as problem details. */

@@ -365,6 +365,13 @@ export const serverTexts: Readonly<Record<string, string>> = {
 
   // Why a file cannot be read.
   "An internal error stopped the ingestion ({}: {}); please report it.": "内部错误中断了处理（{1}：{2}）；请报告此问题。",
+  "models.vision: no vision model is set; set its url and model first.":
+    "models.vision：未设置视觉模型；请先设置其 url 和 model。",
+  "Its ingestion ended with the process that had begun it; begin it again.": "它的入库随启动它的进程一起中断了；请重新开始。",
+  "The ingestion's progress cannot be written ({}); make space on the disk, then try again.":
+    "无法写入入库进度（{1}）；请腾出磁盘空间后重试。",
+  "The text of {} pictures was not recognised: indexing.ocr.max_pages allows no more.":
+    "有 {1} 张图片的文字未识别：indexing.ocr.max_pages 已达上限。",
   "The ingestion ended the process again and again; split the file, or save it in another format.":
     "处理此文件时进程屡次中断；请拆分文件，或另存为其他格式。",
   "{}: the parser broke down on this file ({}). Open it in the program that made it and save it again.":

@@ -93,6 +93,12 @@ def summarise(kb_id: str, clew: ClewDep, request: schemas.Backfill | None = None
     return [schemas.File.model_validate(file) for file in files]
 
 
+@router.post("/kbs/{kb_id}/descriptions", status_code=status.HTTP_202_ACCEPTED)
+def describe(kb_id: str, clew: ClewDep) -> list[schemas.File]:
+    """Have the vision model describe the images, charts and tables that it has not described; returns their files."""
+    return [schemas.File.model_validate(file) for file in clew.describe(kb_id)]
+
+
 @router.get("/files/{file_id}")
 def get_file(file_id: str, clew: ClewDep) -> schemas.File:
     """One file."""

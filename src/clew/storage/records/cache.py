@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, FromClause, delete, not_, select
+from sqlalchemy import ColumnElement, Connection, FromClause, delete, func, not_, select
 
 from clew.errors import ConflictError
 from clew.storage.records.database import Database, in_groups, insert_rows
@@ -58,6 +58,16 @@ class SqlCacheUses:
                 what = f"File {file_id!r}" if version is None else f"Version {version} of file {file_id!r}"
                 raise ConflictError(f"{what} is no longer there.")
             insert_rows(connection, self._db.insert(cache_uses).on_conflict_do_nothing(), rows)
+
+    def unneeded_cached(self, *, drop: bool = False) -> int:
+        count = 0
+        with self._db.write() if drop else self._db.read() as connection:
+            for cache in (table, block_cache):
+                unneeded = ~select(cache_uses.c.key).where(cache_uses.c.key == cache.c.key).exists()
+                count += connection.execute(select(func.count()).select_from(cache).where(unneeded)).scalar_one()
+                if drop:
+                    connection.execute(delete(cache).where(unneeded))
+        return count
 
 
 def drop_cached(connection: Connection, going: Callable[[FromClause], ColumnElement[bool]]) -> None:

@@ -146,15 +146,14 @@ class SqlFiles:
             raise _missing(new.file_id)
         raise ConflictError(f"{current['name']} is being processed; update it when that is done")
 
-    def begin_edit(self, file_id: str, edits: Mapping[str, PassageEdit]) -> File:
+    def begin_edit(self, file_id: str, edits: Mapping[str, PassageEdit] | None = None) -> File:
         changes = {
             "status": FileStatus.PROCESSING.value,
             "writing": files.c.writing + 1,
             "updated_at": now(),
             "stage": "",
             "progress": 0.0,
-            "edits": edits_row(edits),
-        }
+        } | ({} if edits is None else {"edits": edits_row(edits)})
         lock = update(files).where(files.c.file_id == file_id, files.c.status == FileStatus.COMPLETED.value)
         with self._db.write() as connection:
             locked = connection.execute(lock.values(changes).returning(files)).mappings().one_or_none()
@@ -182,7 +181,13 @@ class SqlFiles:
         return changed.rowcount > 0
 
     def publish(
-        self, file_id: str, version: int, *, changes: ChangeReport | None = None, summaries: bool = False
+        self,
+        file_id: str,
+        version: int,
+        *,
+        changes: ChangeReport | None = None,
+        summaries: bool = False,
+        undescribed: int | None = None,
     ) -> File:
         with self._db.write() as connection:
             staged = _version(connection, file_id, version)
@@ -201,6 +206,7 @@ class SqlFiles:
                         **read,
                         **summaries_begun(wanted=summaries),
                         summary_model="",
+                        undescribed=undescribed,
                         version=version,
                         status=FileStatus.COMPLETED.value,
                         reason="",
@@ -249,8 +255,16 @@ class SqlFiles:
         name: str | None = None,
         facts: Mapping[str, Any] | None = None,
         status: FileStatus | None = None,
+        undescribed: int | None = None,
+        describing: bool | None = None,
     ) -> File:
-        given = {"enabled": enabled, "name": name, "facts": None if facts is None else dict(facts)}
+        given = {
+            "enabled": enabled,
+            "name": name,
+            "facts": None if facts is None else dict(facts),
+            "undescribed": undescribed,
+            "describing": describing,
+        }
         changes = {key: value for key, value in given.items() if value is not None}
         with self._db.write() as connection:
             if status is not None:
@@ -415,4 +429,6 @@ def _file(row: RowMapping) -> File:
         summary_reason=row["summary_reason"],
         summary_run=row["summary_run"],
         usage={part: TokenUsage(**usage) for part, usage in (row["usage"] or {}).items()},
+        undescribed=row["undescribed"],
+        describing=row["describing"],
     )

@@ -32,13 +32,14 @@ from sqlalchemy import (
     PrimaryKeyConstraint,
     Table,
     Text,
+    false,
     text,
 )
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from clew.storage.records.values import storable_text
 
-HEAD = "0008"
+HEAD = "0009"
 """The schema revision that these tables describe: the newest file in ``migrations/versions``."""
 
 HIDDEN = "(status <> 'completed' OR NOT enabled)"
@@ -135,6 +136,8 @@ files = Table(
     Column("summary_reason", Characters(), nullable=False, server_default=text("''")),
     Column("summary_run", Integer(), nullable=False, server_default="0"),
     _optional_json("usage"),
+    Column("undescribed", Integer(), nullable=True),
+    Column("describing", Boolean(), nullable=False, server_default=false()),
     Index("ix_files_file_id", "file_id", unique=True),
     # The same bytes are one file of a KB, whoever adds them at the same time.
     Index("ix_files_kb_id_content_hash", "kb_id", "content_hash", unique=True),
