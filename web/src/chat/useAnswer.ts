@@ -5,6 +5,9 @@ import { BrokenStreamError, readEvents } from "../api/events";
 import { messagesQuery } from "../api/queries";
 import { type LiveAnswer, isLastEvent, isOver, newAnswer, withEvent } from "./answer";
 
+/** After an answer, until its conversation has the name that it keeps. */
+const NAMED_AFTER_MS = 4_000;
+
 export interface Asking {
   live: LiveAnswer | null;
   ask: (request: Omit<ChatRequest, "stream">) => void;
@@ -82,6 +85,8 @@ export function useAnswer(onConversation: (conversationId: string) => void): Ask
         // Fetched even if the page does not show the conversation yet.
         await queries.fetchQuery(stored).catch(() => undefined);
         void queries.invalidateQueries({ queryKey: ["conversations"] });
+        // A language model may still be naming the conversation.
+        setTimeout(() => void queries.invalidateQueries({ queryKey: ["conversations"] }), NAMED_AFTER_MS);
       }
       // The stored message has taken the place of the live one; a failure that was not stored stays in sight.
       if (connection.current === controller && answer.error === null) update(null);
