@@ -1,11 +1,12 @@
 """The main job, measured: three annual reports in one knowledge base, sixty questions with page and value.
 
     python benchmarks/annual_reports.py --data DIR [--work WORK] [--again] [--misses FILE] [--only ID …] [--show]
+        [--mode auto|single|multi]
     python benchmarks/annual_reports.py --data DIR --ingest NAME …
 
 ``DIR`` holds the PDF files that ``tests/data/annual_reports.jsonl`` names. ``--work`` keeps the data folder, so that
-the reports are read once; ``--again`` puts the kept ones through the write flow anew (known vectors are reused).
-``--ingest`` measures the write flow alone, on any files of ``DIR``.
+the reports are read once; ``--again`` puts the kept ones through the write flow anew (known vectors are reused);
+``--mode`` is the retrieval mode of every question. ``--ingest`` measures the write flow alone, on any files of ``DIR``.
 
 * page: one of the first 5 hits of the search lies on a page that states the answer (a hit that runs over a page break
   lies on both pages; what counting by the first page alone gives is printed beside it);
@@ -35,7 +36,7 @@ from clew.indexing.embedding import EmbeddingReport
 from clew.indexing.pipeline import IndexingPipeline, Progress
 from clew.models.base import Embedder
 from clew.retrieval.pipeline import RetrievalResult
-from clew.types import ChildChunk, File, FileStatus, FloatArray
+from clew.types import ChildChunk, File, FileStatus, FloatArray, RetrievalMode
 
 QUESTIONS = Path(__file__).parents[1] / "tests" / "data" / "annual_reports.jsonl"
 KB = "annual reports"
@@ -154,6 +155,7 @@ def main() -> None:
     parser.add_argument("--ingest", nargs="+", default=[], metavar="NAME", help="measure the write flow on these files")
     parser.add_argument("--only", nargs="+", default=[], metavar="ID", help="ask only these questions")
     parser.add_argument("--show", action="store_true", help="print hits and quotes of every miss")
+    parser.add_argument("--mode", choices=["auto", "single", "multi"], default="auto")
     arguments = parser.parse_args()
     questions = [Question(**json.loads(line)) for line in QUESTIONS.read_text("utf-8").splitlines()]
     with tempfile.TemporaryDirectory() as temporary, Clew.open(arguments.work or temporary) as clew:
@@ -162,7 +164,7 @@ def main() -> None:
             return
         files = ingest(clew, arguments.data, sorted({q.file for q in questions}), again=arguments.again)
         asked = [q for q in questions if not arguments.only or q.id in arguments.only]
-        outcomes = [outcome(clew, question, files) for question in asked]
+        outcomes = [outcome(clew, question, files, arguments.mode) for question in asked]
     print_measures(outcomes)
     write_misses(outcomes, arguments.misses)
     if arguments.show:
@@ -238,10 +240,10 @@ def worker_peak() -> float:
     return max(peaks)
 
 
-def outcome(clew: Clew, question: Question, files: Mapping[str, str]) -> Outcome:
+def outcome(clew: Clew, question: Question, files: Mapping[str, str], mode: RetrievalMode) -> Outcome:
     """Ask as ``clew ask`` does without a language model."""
     start, used = time.perf_counter(), time.process_time()
-    result: RetrievalResult = clew.search(question.question, kbs=[KB])
+    result: RetrievalResult = clew.search(question.question, kbs=[KB], mode=mode)
     query = result.query
     quotes = best_quotes(query.text, query.vector, result.evidence, clew.embedder.embed_passages, limit=QUOTES)
     milliseconds, processor = (time.perf_counter() - start) * 1000, (time.process_time() - used) * 1000

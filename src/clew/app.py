@@ -259,7 +259,14 @@ class Clew:
     def retriever(self) -> Retriever:
         """The read flow."""
         return Retriever(
-            self.records, self.index, self._decide, self._planner, self._decide_kind, self.reranker, self.enrichment
+            self.records,
+            self.index,
+            self._decide,
+            self._planner,
+            self._guide,
+            self._decide_kind,
+            self.reranker,
+            self.enrichment,
         )
 
     def _planner(self, kbs: Sequence[SearchedKb], scope: Scope, model: ChatModel | None) -> Planner:
@@ -271,6 +278,9 @@ class Clew:
         if model is not None and recursion.planner != "bridge":
             count_tokens = kbs[0].embedder.count_tokens
             return ModelPlanner(model, recursion.planner_timeout, recursion.digest_tokens, count_tokens)
+        return self._guide(kbs, scope)
+
+    def _guide(self, _: Sequence[SearchedKb], scope: Scope) -> BridgePlanner:
         return BridgePlanner(self.names.of(scope.kb_ids), self.index, self.records, scope)
 
     @cached_property

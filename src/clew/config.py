@@ -323,8 +323,14 @@ class RecursionSettings(_Section):
     """Seconds the language model may take for a plan."""
     digest_tokens: int = Field(1500, ge=100)
     """Tokens of evidence that the planner sees."""
+    rerank_by: Literal["question", "best"] = "question"
+    """What the reranker scores the passages of all rounds against: the ``question``, or the ``best`` of the question
+    and the questions of the rounds (as many calls as questions)."""
     escalate_weak_single: bool = True
-    """A question decided ``single`` whose first round is weak goes on as ``multi``."""
+    """Where rules and classifier are not sure, and the language model does not ask for rounds, the first look-up is
+    looked at closely: where it is weak, the question goes on as ``multi``; where it is not, it stays ``single``."""
+    weak_first_round: float = Field(0.2, ge=0, le=1)
+    """A first look-up is weak from this probability on that rounds find more."""
 
 
 class AnswerSettings(_Section):

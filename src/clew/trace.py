@@ -39,7 +39,8 @@ class ComplexityDecision:
     question: str
     mode: Literal["single", "multi"]
     source: str
-    """``rules``, ``classifier``, ``head``, ``model``, ``fallback``, ``request``, ``weak_first_round``, or
+    """``rules``, ``classifier``, ``head``, ``model``, ``fallback``, ``request``, ``weak_first_round`` (single, but the
+    first look-up showed that rounds find more), ``strong_first_round`` (undecided, and it showed that they do not), or
     ``attachments`` (where all that is asked is read whole)."""
     rule_score: float
     features: Mapping[str, Any]
@@ -53,6 +54,10 @@ class ComplexityDecision:
     reason: str = ""
     evidence: Mapping[str, float] = field(default_factory=dict)
     """What each signal adds to the rules' evidence (signal × weight), largest first."""
+    first_look: Mapping[str, float] = field(default_factory=dict)
+    """What the first look-up showed, where it was asked: feature → value."""
+    first_look_probability: float | None = None
+    """Of rounds that find more, by what the first look-up showed."""
     failures: Mapping[str, str] = field(default_factory=dict)
     """Steps that were asked and failed: step name → what happened."""
     thresholds: Mapping[str, float] = field(default_factory=dict)
@@ -65,7 +70,9 @@ class ComplexityDecision:
         if self.source in {"request", "model"}:
             return 1.0
         value = self.rule_score
-        if self.classifier_probability is not None and self.source != "rules":
+        if self.source in {"weak_first_round", "strong_first_round"} and self.first_look_probability is not None:
+            value = self.first_look_probability
+        elif self.classifier_probability is not None and self.source != "rules":
             value = self.classifier_probability
         return value if self.mode == "multi" else 1.0 - value
 

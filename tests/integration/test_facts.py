@@ -24,7 +24,7 @@ from clew.retrieval.pipeline import RetrievalResult
 from clew.trace import StageTrace
 from clew.types import FileFilter, Section
 from fakes.openai_server import ScriptedServer, Status
-from fakes.rerank_server import Answer, RerankServer, cohere
+from fakes.rerank_server import Answer, RerankServer, cohere, overlap
 
 PASSAGES = [
     Passage("profit", "Results", "The company reported a net profit attributable to shareholders of 12 million."),
@@ -183,6 +183,23 @@ def test_one_rerank_a_question_orders_the_passages(
         assert stage(result, "rerank").note == "m"
         if mode == "multi":
             assert {e.candidate.round for e in result.evidence} == {1, 2}
+
+
+def test_passages_may_be_scored_by_the_best_of_the_questions_asked(
+    folder: Path, server: ScriptedServer, overlapping: RerankServer
+) -> None:
+    with reranked(folder, server, overlapping.url) as clew:
+        second = "Which dividend does the board propose?"
+        server.add(f'{{"need_more": true, "next_question": "{second}", "reason": "asks"}}', '{"need_more": false}')
+        question = "topic 3 and the number 21"
+        overlay = {"retrieval": {"hyde": "never"}, "recursion": {"rerank_by": "best"}}
+        result = clew.search(question, kbs=["kb"], mode="multi", overlay=overlay)
+        assert [body["query"] for body in overlapping.bodies] == [question, second]
+        assert stage(result, "rerank").note == "m, best of 2 questions"
+        first, again = ({d: overlap(b["query"], d) for d in b["documents"]} for b in overlapping.bodies)
+        best = sorted((max(first[d], again[d]) for d in first), reverse=True)
+        assert [hit.rerank_score for hit in result.hits] == pytest.approx(best)
+        assert any(again[d] > first[d] for d in first), "the second question says more of some passage"
 
 
 def test_parents_are_read_with_their_titles(folder: Path, server: ScriptedServer, overlapping: RerankServer) -> None:

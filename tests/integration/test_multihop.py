@@ -284,37 +284,74 @@ def test_a_model_that_is_asked_for_and_not_there_is_an_error(server: ScriptedSer
 
 # --- a weak first round ----------------------------------------------------------------------------------------
 
-# Decided single by the model; nothing in the films speaks of what it names.
-FOREIGN = "Which river flows through Zwingenberg?"
+SIMPLE = "Who directed Boden's Boy?"
 
 
-def auto(clew: Clew, question: str, mode: Any = "auto", **recursion: Any) -> RetrievalResult:
+def auto(
+    clew: Clew, question: str, mode: Any = "auto", complexity: Mapping[str, Any] | None = None, **recursion: Any
+) -> RetrievalResult:
     # Thresholds that no score reaches leave the decision to the scripted model.
-    complexity = {"rules_single_threshold": 0, "rules_multi_threshold": 1, "classifier": "none"}
-    overlay = {"complexity": complexity, "recursion": recursion}
+    unsure = {"rules_single_threshold": 0, "rules_multi_threshold": 1, "classifier": "none", **(complexity or {})}
+    # Between what the committed weights give SIMPLE and QUESTION by the vectors of the test's embedder.
+    overlay = {"complexity": unsure, "recursion": {"weak_first_round": 0.65, **recursion}}
     return clew.search(question, kbs=["films"], mode=mode, overlay=overlay)
 
 
 def test_a_single_question_whose_first_round_is_weak_goes_on(clew: Clew, server: ScriptedServer) -> None:
-    server.add("no", verdict("Where does the river of Zwingenberg rise?"), verdict())
-    trace = auto(clew, FOREIGN).trace
+    server.add("no", verdict(SECOND), verdict())
+    trace = auto(clew, QUESTION).trace
     assert trace.complexity is not None
     assert (trace.complexity.mode, trace.complexity.source) == ("multi", "weak_first_round")
     assert trace.complexity.llm_verdict is False, "what was decided at first stays to be seen"
     assert len(trace.rounds) == 2
+    assert trace.complexity.confidence == trace.complexity.first_look_probability
+    assert trace.complexity.reason.startswith("the first look-up is weak, rounds find more with probability 0.")
+    assert trace.complexity.first_look["named"] == 0.0, "what the look saw is there as features"
 
 
-def test_a_first_round_that_names_what_was_asked_for_is_enough(clew: Clew, server: ScriptedServer) -> None:
+def test_a_first_round_that_holds_what_was_asked_for_is_enough(clew: Clew, server: ScriptedServer) -> None:
     server.add("no")
-    trace = auto(clew, "Who directed Boden's Boy?").trace
+    trace = auto(clew, SIMPLE).trace
     assert trace.complexity is not None
     assert (trace.complexity.mode, trace.complexity.source, len(trace.rounds)) == ("single", "model", 1)
+    assert trace.complexity.first_look["named_first"] == 1.0
+    assert trace.complexity.first_look_probability is not None
 
 
-@pytest.mark.parametrize("asked", [{"mode": "single"}, {"escalate_weak_single": False}], ids=["request", "setting"])
+def test_the_first_round_decides_what_nothing_else_did(clew: Clew, server: ScriptedServer) -> None:
+    undecided = {"fallback_rules_threshold": 0}
+    server.add("perhaps")
+    trace = auto(clew, SIMPLE, complexity=undecided).trace
+    assert trace.complexity is not None
+    assert (trace.complexity.mode, trace.complexity.source) == ("single", "strong_first_round")
+    assert trace.complexity.reason.startswith("the first look-up suffices, rounds find more with probability 0.")
+    assert (trace.stop_reason, len(trace.rounds)) == ("single", 1)
+    server.add("perhaps", verdict(SECOND), verdict())
+    trace = auto(clew, QUESTION, complexity=undecided).trace
+    assert trace.complexity is not None
+    assert (trace.complexity.mode, trace.complexity.source, len(trace.rounds)) == ("multi", "fallback", 2)
+    assert trace.complexity.first_look_probability is not None
+
+
+def test_the_rounds_begin_with_the_look_up_that_was_looked_at(clew: Clew, server: ScriptedServer) -> None:
+    server.add("no")
+    trace = auto(clew, QUESTION, planner="bridge").trace
+    assert trace.complexity is not None
+    assert trace.complexity.source == "weak_first_round"
+    server.add("no")
+    asked = search(clew, planner="bridge").trace
+    assert [hit["chunk_id"] for hit in trace.rounds[0].hits] == [hit["chunk_id"] for hit in asked.rounds[0].hits]
+    assert [step.sub_question for step in trace.rounds] == [step.sub_question for step in asked.rounds]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"mode": "single"}, {"escalate_weak_single": False}, {"weak_first_round": 1.0}],
+    ids=["request", "setting", "threshold"],
+)
 def test_a_weak_first_round_can_be_left_as_it_is(clew: Clew, server: ScriptedServer, asked: dict[str, Any]) -> None:
     server.add("no")
-    trace = auto(clew, FOREIGN, **asked).trace
+    trace = auto(clew, QUESTION, **asked).trace
     assert trace.complexity is not None
     assert trace.complexity.mode == "single"
     assert len(trace.rounds) == 1

@@ -140,6 +140,16 @@ class BridgePlanner:
         )
         return [replace(c, score=p, scores={**c.scores, "bridge": p}) for c, p in ranked]
 
+    def outlook(self, situation: Situation) -> dict[str, float]:
+        """What the first look-up shows of where rounds would lead: how likely its best two passages are evidence, and
+        the likeliest one outside that they lead to."""
+        evidence = self.evidence(situation)
+        pool = {c.chunk_id for c in situation.pool}
+        outside = [evidence.passages[chunk_id] for chunk_id in evidence.links if chunk_id not in pool]
+        leads = self._models.link.probabilities(bridging.link_features(outside, evidence)).tolist()
+        first, second, *_ = (*sorted(evidence.first.values(), reverse=True), 0.0, 0.0)
+        return {"first_1": first, "first_2": second, "linked": max(leads, default=0.0)}
+
     # --- evidence ----------------------------------------------------------------------------------------------
 
     def evidence(self, situation: Situation) -> Evidence:

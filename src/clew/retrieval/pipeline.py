@@ -17,7 +17,9 @@ from clew.errors import InputError
 from clew.models.base import ChatModel, Reranker
 from clew.models.metering import MeteredEmbedder, metered
 from clew.retrieval.attachments import SignalPackage, as_json, stuffed
+from clew.retrieval.bridge_planner import BridgePlanner
 from clew.retrieval.context import ContextLimits, build_context
+from clew.retrieval.first_look import first_look
 from clew.retrieval.hyde import Hypothetical, hypothetical_answer, is_sure
 from clew.retrieval.kind import KindChoice
 from clew.retrieval.planners import Planner, Variant
@@ -31,14 +33,12 @@ from clew.retrieval.recall import (
     make_queries,
     make_query,
 )
-from clew.retrieval.recursion import Limits, Recursion, run_rounds
+from clew.retrieval.recursion import Limits, Recursion, after_first, run_rounds
 from clew.retrieval.rewriting import Turn, rewrite
 from clew.retrieval.section_search import Choice, SectionSearch, SummaryLine, queries_of
 from clew.retrieval.selection import Selection
 from clew.retrieval.unmentioned import unmentioned
 from clew.storage.base import Records, SearchIndex
-from clew.text.entities import extract_entities
-from clew.text.names import fold_name
 from clew.trace import (
     ComplexityDecision,
     KindDecision,
@@ -76,6 +76,9 @@ enrichment model."""
 MakePlanner = Callable[[Sequence[SearchedKb], Scope, ChatModel | None], Planner]
 """A planner for one question over these KBs (the first gives the settings), limited to the scope, with the enrichment
 model."""
+
+MakeGuide = Callable[[Sequence[SearchedKb], Scope], BridgePlanner]
+"""The planner that needs no model, whoever plans: it says where the first look-up of a question leads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,15 @@ class RetrievalResult:
     """Of a summary: the sentences that say most, for an answer without a language model."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Guided:
+    """A first look-up that was looked at closely: who did, what the rounds begin with, and what its routes found."""
+
+    guide: BridgePlanner
+    first: Recalled
+    searched: Searched
+
+
 Retrieval = Generator[AnswerEvent, None, RetrievalResult]
 _Found = tuple[Recalled, list[Evidence], list[SummaryLine]]
 
@@ -143,6 +155,7 @@ class Retriever:
         index: SearchIndex,
         decide: Decide,
         make_planner: MakePlanner,
+        make_guide: MakeGuide,
         decide_kind: DecideKind,
         reranker: Reranker | None = None,
         enrichment: ChatModel | None = None,
@@ -154,6 +167,7 @@ class Retriever:
         self._decide = decide
         self._decide_kind = decide_kind
         self._make_planner = make_planner
+        self._make_guide = make_guide
         self._sections = SectionSearch(records, enrichment)
         self._selection = Selection(records, index, reranker)
         self._enrichment = enrichment
@@ -215,30 +229,24 @@ class Retriever:
     ) -> Generator[AnswerEvent, None, _Found]:
         """Passages that answer a question for a fact, by one look-up or in rounds."""
         assert trace.complexity is not None
-        searched, first = None, None
-        if trace.complexity.mode == "single":
-            with trace.timed("recall"):
-                searched = self._recall.search(queries, request.scope)
-                first = self._recall.fuse(searched, request.scope)
         if request.attachments is None:  # else their text may hold the words
             with trace.timed("unmentioned"):
                 occurs = partial(self._recall.occurs, kbs=request.kbs, scope=request.scope)
                 trace.unmentioned = unmentioned(question, occurs)
-        settings = request.kbs[0].settings
         # Only a language model knows other words for what no document mentions.
         hopeless = trace.unmentioned and self._enrichment is None
-        if first is not None and not hopeless and _escalates(trace.complexity, first, settings):
-            trace.complexity = replace(
-                trace.complexity,
-                mode="multi",
-                source="weak_first_round",
-                reason="the first look-up found nothing about what the question names",
-            )
+        searched, first, guided = None, None, None
+        looks = not hopeless and _looks_closer(trace.complexity, request.kbs[0].settings)
+        if looks or trace.complexity.mode == "single":
+            with trace.timed("recall"):
+                searched = self._recall.search(queries, request.scope)
+                first = self._recall.fuse(searched, request.scope)
+            if looks:
+                with trace.timed("first_look"):
+                    guided = self._look_closer(queries, searched, first, request.scope, trace)
         yield _plan_event(trace)
         if trace.complexity.mode == "multi":
-            if searched is not None:
-                first = self._recall.fuse(searched, request.scope, in_rounds=True)
-            recalled = yield from self._multi(queries, request.scope, trace, first)
+            recalled = yield from self._multi(queries, request.scope, trace, guided)
         else:
             assert searched is not None
             assert first is not None
@@ -248,6 +256,25 @@ class Retriever:
         recalled = self._selection.select(question, recalled, request.kbs[0], trace)
         with trace.timed("context"):
             return recalled, self._context(recalled, request, trace), []
+
+    def _look_closer(
+        self,
+        queries: Sequence[tuple[SearchedKb, Query]],
+        searched: Searched,
+        first: Recalled,
+        scope: Scope,
+        trace: RetrievalTrace,
+    ) -> _Guided:
+        """Decide again what the question alone did not settle, by what its first look-up shows."""
+        assert trace.complexity is not None
+        settings = queries[0][0].settings
+        by_kb = {kb.kb.kb_id: query for kb, query in queries}
+        guide = self._make_guide([kb for kb, _ in queries], scope)
+        in_rounds = self._recall.fuse(searched.with_linked(guide.begin(by_kb)), scope, in_rounds=True)
+        situation = after_first(by_kb, in_rounds, _limits(settings))
+        look = first_look(trace.complexity, first, guide.outlook(situation))
+        trace.complexity = look.decided(trace.complexity, settings.recursion.weak_first_round)
+        return _Guided(guide, in_rounds, searched)
 
     def _choice(self, question: str, request: RetrievalRequest, trace: RetrievalTrace) -> Choice | None:
         """What of the section tree a summary question means; None where passages are to be looked up: for a fact, for
@@ -386,11 +413,15 @@ class Retriever:
         queries: Sequence[tuple[SearchedKb, Query]],
         scope: Scope,
         trace: RetrievalTrace,
-        first: Recalled | None,
+        guided: _Guided | None,
     ) -> Generator[AnswerEvent, None, Recalled]:
         kbs = [kb for kb, _ in queries]
-        settings = kbs[0].settings
-        planner = self._make_planner(kbs, scope, metered(self._enrichment, "planner", trace.spend))
+        enrichment = metered(self._enrichment, "planner", trace.spend)
+        planner, first = self._make_planner(kbs, scope, enrichment), None
+        if guided is not None and planner.name == guided.guide.name:
+            planner, first = guided.guide, guided.first
+        elif guided is not None:
+            first = self._recall.fuse(guided.searched, scope, in_rounds=True)
         trace.planner = planner.name
         by_kb = {kb.kb.kb_id: query for kb, query in queries}
 
@@ -402,9 +433,7 @@ class Retriever:
                 for variant, asked in zip(variants, asking, strict=True)
             ]
 
-        places = _places(settings, settings.recursion.max_rounds)
-        limits = Limits.of(settings.recursion, settings.retrieval.context_budget_tokens, places)
-        rounds = run_rounds(by_kb, planner, look_up, limits, first=first)
+        rounds = run_rounds(by_kb, planner, look_up, _limits(kbs[0].settings), first=first)
         told = 0
         with trace.timed("rounds"):
             while True:
@@ -513,15 +542,17 @@ def _told(reading: SectionReading) -> str:
     return f"{what[reading.scope]} ({reading.reason}); " + (reading.fallback or counted)
 
 
-def _escalates(decision: ComplexityDecision, first: Recalled, settings: Settings) -> bool:
-    """Whether a question decided ``single`` goes on in rounds because its first look-up is weak: none of the names in
-    it occurs in the best hits. A mode that was asked for is kept."""
-    if decision.source == "request" or not settings.recursion.escalate_weak_single:
-        return False
-    names = [name for name in (fold_name(entity.text) for entity in extract_entities(decision.question)) if name]
-    best = [first.chunks[c.chunk_id] for c in first.candidates[: settings.retrieval.rerank_top_k]]
-    text = fold_name(" ".join(part for chunk in best for part in (*chunk.section_titles, chunk.text)))
-    return bool(names) and bool(best) and not any(name in text for name in names)
+def _looks_closer(decision: ComplexityDecision, settings: Settings) -> bool:
+    """Whether the first look-up has a say: where the rules and the classifier were not sure, and the language model,
+    which sees the question alone, did not ask for rounds."""
+    unsure = decision.source == "fallback" or (decision.source == "model" and decision.mode == "single")
+    return unsure and settings.recursion.escalate_weak_single
+
+
+def _limits(settings: Settings) -> Limits:
+    """What bounds the rounds of a question."""
+    places = _places(settings, settings.recursion.max_rounds)
+    return Limits.of(settings.recursion, settings.retrieval.context_budget_tokens, places)
 
 
 def _places(settings: Settings, rounds: int) -> int:

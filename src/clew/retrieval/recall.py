@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from clew.config import Settings
@@ -74,12 +74,19 @@ class Searched:
     routes: list[tuple[SearchedKb, list[Route]]]
     stages: list[StageTrace]
     preference: Preference = NO_PREFERENCE
+    read: dict[str, ChildChunk] = field(default_factory=dict)
+    """Chunks that a fusion has read, for the next one."""
 
     def with_more(self, other: Searched) -> Searched:
         """The routes of both; they ask the same KBs in the same order."""
         pairs = zip(self.routes, other.routes, strict=True)
         routes = [(kb, [*ours, *theirs]) for (kb, ours), (_, theirs) in pairs]
-        return Searched(routes, [*self.stages, *other.stages], self.preference)
+        return Searched(routes, [*self.stages, *other.stages], self.preference, self.read)
+
+    def with_linked(self, linked: Mapping[str, Sequence[Posting]]) -> Searched:
+        """With postings by KB id that the graph of names adds as a route of their own."""
+        stages = list(self.stages)
+        return Searched(_with_graph(self.routes, linked, stages), stages, self.preference, self.read)
 
 
 def dense_representations(settings: Settings) -> list[Representation]:
@@ -157,12 +164,7 @@ class Recall:
         """
         preference = self.preference(queries[0][1].text, [kb for kb, _ in queries], scope)
         found, stages = self._routes(queries, scope, preference, prefix="")
-        added = linked or {}
-        for kb, routes in found:
-            graph = added.get(kb.kb.kb_id, ())
-            if graph:
-                routes.append(Route(GRAPH_ROUTE, graph))
-                stages.append(_route_stage(GRAPH_ROUTE, graph, 0.0))
+        found = _with_graph(found, linked or {}, stages)
         if preference:
             stages.insert(0, preference.stage())
         return Searched([(kb, spread_over_children(routes)) for kb, routes in found], stages, preference)
@@ -210,7 +212,8 @@ class Recall:
         rankings = [_fused(kb, routes, round, in_rounds) for kb, routes in searched.routes]
         fused = fuse_knowledge_bases(rankings, k=settings.rrf_k)
         fused = weighed(fused, searched.preference, settings.mismatch_weight)
-        chunks = self._records.children([c.chunk_id for c in fused])
+        chunks = searched.read
+        chunks.update(self._records.children([c.chunk_id for c in fused if c.chunk_id not in chunks]))
         stage = StageTrace("fuse", candidates_in=len(fused))
         visible = _visible(fused, chunks, scope, stage)
         kept = cap_per_parent(visible, settings.children_per_parent, settings.fused_top_k, stage)
@@ -271,6 +274,19 @@ def spread_over_children(routes: Sequence[Route]) -> list[Route]:
         ]
         spread.append(Route(route.name, [child for _, child in pairs], [rank for rank, _ in pairs]))
     return spread
+
+
+def _with_graph(
+    found: Sequence[tuple[SearchedKb, list[Route]]], linked: Mapping[str, Sequence[Posting]], stages: list[StageTrace]
+) -> list[tuple[SearchedKb, list[Route]]]:
+    """The routes with what the graph of names leads to as one more; ``stages`` is told."""
+    more = []
+    for kb, routes in found:
+        graph = linked.get(kb.kb.kb_id, ())
+        if graph:
+            stages.append(_route_stage(GRAPH_ROUTE, graph, 0.0))
+        more.append((kb, [*routes, Route(GRAPH_ROUTE, graph)] if graph else routes))
+    return more
 
 
 def _fused(kb: SearchedKb, routes: Sequence[Route], round: int, in_rounds: bool) -> list[Candidate]:

@@ -117,6 +117,13 @@ def run_rounds(
     return state
 
 
+def after_first(queries: Mapping[str, Query], first: Recalled, limits: Limits) -> Situation:
+    """The situation that a first look-up leaves, as :func:`run_rounds` makes it, before anything is planned."""
+    state = Recursion(history=[first], asked=[next(iter(queries.values())).text])
+    merge(state, first, 1, limits)
+    return state.situation(queries, 1, limits.rounds - 1)
+
+
 def united(found: Sequence[Recalled]) -> Recalled:
     """What the look-ups of one round found together, each chunk at its best score."""
     if len(found) == 1:

@@ -27,7 +27,8 @@ class Selection:
         self._reranker = reranker
 
     def select(self, question: str, recalled: Recalled, kb: SearchedKb, trace: RetrievalTrace) -> Recalled:
-        """The passages that go on; ``trace`` is told of each step. Raises StorageError."""
+        """The passages that go on; ``trace`` is told of each step, and says what was asked in the rounds. Raises
+        StorageError."""
         settings = kb.settings.retrieval
         start = time.perf_counter()
         candidates, parents = best_of_parents(recalled.candidates)
@@ -41,10 +42,11 @@ class Selection:
             trace.stages.append(StageTrace("rerank", len(candidates), len(candidates), note=f"left out: {why}"))
         elif candidates:
             with trace.timed("rerank"):
-                passages = self._passages(question, candidates, recalled.chunks, kb)
+                questions = _questions(question, kb, trace)
+                passages = self._passages(max(questions, key=len), candidates, recalled.chunks, kb)
                 timeout = kb.settings.models.reranker.timeout
                 reranker = MeteredReranker(self._reranker, trace.spend)
-                candidates, stage, failure = rerank(question, candidates, passages, reranker, timeout)
+                candidates, stage, failure = rerank(questions, candidates, passages, reranker, timeout)
             trace.stages.append(stage)
             if not failure:
                 candidates = weighed(candidates, recalled.preference, settings.mismatch_weight)
@@ -83,3 +85,9 @@ class Selection:
                 text = window_around(parent.text, child.start, child.end, left, count_tokens)
             passages[candidate.chunk_id] = f"{head}\n{text}".strip()
         return passages
+
+
+def _questions(question: str, kb: SearchedKb, trace: RetrievalTrace) -> list[str]:
+    """What passages are scored against: the question, and where the settings say so those of the later rounds."""
+    asked = [step.sub_question for step in trace.rounds] if kb.settings.recursion.rerank_by == "best" else []
+    return list(dict.fromkeys([question, *asked]))

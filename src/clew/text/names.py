@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from clew.text.entities import tag
 from clew.text.language import HAN
@@ -125,9 +126,13 @@ def _latin(text: str, known: Callable[[str], bool], capitals: bool) -> Iterator[
                 yield NameSpan(name, token.start, other.end)
 
 
+# The same words come again and again, and each is looked at for every question whose passages hold it.
+_fold_word = lru_cache(maxsize=1 << 15)(fold_name)
+
+
 def _token(match: re.Match[str]) -> _Token:
     word = match[0]
-    return _Token(fold_name(word), match.start(), match.end(), word[0].isupper() or word[0].isdigit())
+    return _Token(_fold_word(word), match.start(), match.end(), word[0].isupper() or word[0].isdigit())
 
 
 def _han(text: str, known: Callable[[str], bool], begins: Callable[[str], bool]) -> Iterator[NameSpan]:

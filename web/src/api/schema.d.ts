@@ -1460,6 +1460,12 @@ export interface components {
             features: {
                 [key: string]: unknown;
             };
+            /** First Look */
+            first_look?: {
+                [key: string]: number;
+            };
+            /** First Look Probability */
+            first_look_probability?: number | null;
             /** Head Probability */
             head_probability?: number | null;
             /** Llm Verdict */

@@ -40,6 +40,9 @@ export function ComplexityCard({ decision }: { decision: Decision }) {
         {decision.llm_verdict != null && (
           <Fact name={t("debug.modelVerdict")} value={t(decision.llm_verdict ? "trace.multi" : "trace.single")} />
         )}
+        {decision.first_look_probability != null && (
+          <Fact name={t("debug.firstLook")} value={decision.first_look_probability.toFixed(3)} />
+        )}
         {Array.isArray(entities) && entities.length > 0 && <Fact name={t("trace.entities")} value={entities.join(", ")} />}
       </dl>
       <div className={styles.halves}>

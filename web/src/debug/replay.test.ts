@@ -15,6 +15,7 @@ describe("decisions under other thresholds", () => {
   it("those that turn over are listed, but none that the first look-up turned over", () => {
     const decision = { mode: "multi", source: "rules", rule_score: 0.8, features: {} } as unknown as Decision;
     const moved = { ...cases.complexity_defaults, rules_multi_threshold: 0.9, fallback_rules_threshold: 0.9 };
-    expect(turnedOver([decision, { ...decision, source: "weak_first_round" }, { ...decision, rule_score: 0.95 }], moved)).toEqual([decision]);
+    const looked = ["weak_first_round", "strong_first_round"].map((source) => ({ ...decision, source }));
+    expect(turnedOver([decision, ...looked, { ...decision, rule_score: 0.95 }], moved)).toEqual([decision]);
   });
 });

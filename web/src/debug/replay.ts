@@ -38,7 +38,10 @@ export function entityCount(decision: Pick<Decision, "features">): number {
   return typeof count === "number" ? count : 0;
 }
 
+// Decided by what the first look-up found, which no threshold of the question's own changes.
+const FIRST_LOOK: ReadonlySet<string> = new Set(["weak_first_round", "strong_first_round"]);
+
 /** The decisions that other thresholds would turn over. */
 export function turnedOver(decisions: readonly Decision[], thresholds: Thresholds): Decision[] {
-  return decisions.filter((decision) => decision.source !== "weak_first_round" && replayMode(decision, thresholds) !== decision.mode);
+  return decisions.filter((decision) => !FIRST_LOOK.has(decision.source) && replayMode(decision, thresholds) !== decision.mode);
 }
