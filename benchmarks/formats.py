@@ -66,6 +66,7 @@ class Outcome:
     blocks: dict[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     faults: list[str] = field(default_factory=list)
+    file_id: str = ""
     endings: list[str] = field(default_factory=list)
     """Lines from its end that say enough to be looked for, the last and longest first."""
     sentence: str = ""
@@ -191,7 +192,7 @@ def _squeezed(text: str) -> str:
 def _ingest(clew: Clew, path: Path, outcome: Outcome) -> None:
     assert outcome.parsed is not None
     try:
-        clew.ingest_parsed(KB, outcome.file.replace("/", "¦"), outcome.parsed)
+        outcome.file_id = clew.ingest_parsed(KB, path.name, outcome.parsed).file_id
     except ClewError as error:
         outcome.status, outcome.reason = "failed", str(error)
         return
@@ -199,18 +200,18 @@ def _ingest(clew: Clew, path: Path, outcome: Outcome) -> None:
 
 
 def _search(clew: Clew, outcomes: Mapping[str, Outcome]) -> None:
-    ids = {file.name.replace("¦", "/"): file.file_id for file in clew.list_files(KB)}
-    texts = {name: _plain("".join(block.text for block in clew.blocks(file_id))) for name, file_id in ids.items()}
+    # Two files with the same text are one.
+    ids = [file.file_id for file in clew.list_files(KB)]
+    texts = {file_id: _plain("".join(block.text for block in clew.blocks(file_id))) for file_id in ids}
     for outcome in outcomes.values():
         if not outcome.endings:
             continue
-        others = [text for name, text in texts.items() if name != outcome.file]
+        others = [text for file_id, text in texts.items() if file_id != outcome.file_id]
         own = next((line for line in outcome.endings if not any(_holds(text, line) for text in others)), None)
         outcome.sentence, outcome.shared = own or outcome.endings[0], own is None
-        file_id = ids[outcome.file]
-        outcome.rank = _rank(clew, file_id, outcome.sentence, None)
+        outcome.rank = _rank(clew, outcome.file_id, outcome.sentence, None)
         if outcome.rank is None:
-            outcome.rank_inside = _rank(clew, file_id, outcome.sentence, [file_id])
+            outcome.rank_inside = _rank(clew, outcome.file_id, outcome.sentence, [outcome.file_id])
             print(_line(outcome), flush=True)
 
 
@@ -241,8 +242,14 @@ def _grams(text: str) -> set[str]:
 def _endings(path: Path, parsed: ParsedFile) -> Iterator[str]:
     """Sentences, or what of them stands on a line, from the end of the file that say enough to be looked for: those of
     the last page (or part) first, long ones first."""
-    for text in _last_texts(path, parsed):
-        lines = [part.strip() for line in text.splitlines() for part in _SENTENCE_END.split(line)]
+    texts = [
+        [part.strip() for line in text.splitlines() for part in _SENTENCE_END.split(line)]
+        for text in _last_texts(path, parsed)
+    ]
+    # Running headers are no sentences of the text; the last of the texts is that of the parser again.
+    often = Counter(line for lines in texts[:-1] for line in set(lines))
+    for lines in texts:
+        lines = [line for line in lines if often[line] < 2]
         worth = [line for line in lines if len(_squeezed(line)) >= 12 and sum(map(str.isalpha, line)) >= 8]
         yield from (line[:120] for line in sorted(worth[-12:], key=len, reverse=True))
     yield parsed.blocks[-1].text[:120]

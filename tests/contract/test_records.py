@@ -837,16 +837,25 @@ class TestCacheUses:
         kb.delete_kb("kb1")
         assert self.cached(kb) == "free"
 
-    def test_a_file_may_need_something_for_all_its_versions(self, kb: SqlRecords) -> None:
+    def test_what_was_paid_for_stays_until_a_later_version_has_what_it_needs(self, kb: SqlRecords) -> None:
         completed(kb)
-        kb.use_cached("f1", None, ["a"])
+        kb.use_cached("f1", 1, ["a", "b"], "reading")
+        kb.use_cached("f1", 1, ["b", "c"], "summaries")
         self.fill(kb)
         publish(kb, version=2)
         assert self.cached(kb) == "abcfreeab"
-        kb.delete_file("f1")
+        kb.use_cached("f1", 2, ["b"], "reading")
+        kb.use_cached("f1", 3, ["free"], "reading")  # a failed attempt
+        kb.forget_cached("f1", 1, "reading")
+        assert self.cached(kb) == "abcfreeab", "what it needs itself"
+        kb.forget_cached("f1", 2, "reading")
         assert self.cached(kb) == "bcfreeb"
+        kb.forget_cached("f1", 2, "summaries")
+        assert self.cached(kb) == "bfreeb"
+        kb.delete_file("f1")
+        assert self.cached(kb) == ""
         with pytest.raises(ConflictError, match="no longer there"):
-            kb.use_cached("f1", None, ["a"])
+            kb.use_cached("f1", 2, ["a"], "reading")
 
     def test_a_failed_attempt_takes_along_what_it_alone_needed(self, kb: SqlRecords) -> None:
         completed(kb)

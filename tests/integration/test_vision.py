@@ -5,14 +5,17 @@ from __future__ import annotations
 import base64
 import io
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from PIL import Image
+from sqlalchemy import func, select
 
 from clew.app import Clew
 from clew.errors import SettingsError
+from clew.storage.records import tables
 from clew.types import BlockType, File, FileStatus, TokenUsage
 from fakes.openai_server import Request, ScriptedServer, Status
 
@@ -66,6 +69,27 @@ def test_descriptions_are_found_and_an_update_reuses_them(clew: Clew, server: Sc
     assert (changes.blocks_reused, changes.blocks_changed) == (1, 1)
     assert len(server.chats) == 1
     assert clew.file(file.file_id).usage == {"vision": vision}
+
+
+def test_what_the_model_said_of_a_picture_goes_with_the_picture(clew: Clew, server: ScriptedServer) -> None:
+    def kept() -> int:
+        with clew.records._db.read() as connection:
+            return connection.execute(select(func.count()).select_from(tables.block_cache)).scalar_one()
+
+    file, _ = clew.add_file("notes", "trade.html", io.BytesIO(page("The valley trades in many goods.")))
+    completed(clew, file.file_id)
+    clew.edit_chunk(file.file_id, clew.file_parents(file.file_id)[0].chunk_id, enabled=False)
+    completed(clew, file.file_id)
+    assert kept() == 2, "recognised and described; an edit reads nothing anew"
+    clew.update_file(file.file_id, "trade.html", io.BytesIO(page("The valley trades in a few goods.")))
+    completed(clew, file.file_id)
+    assert (kept(), len(server.chats)) == (2, 1)
+    clew.update_file(file.file_id, "trade.html", io.BytesIO(b"<html><body><p>The picture is gone.</p></body></html>"))
+    completed(clew, file.file_id)
+    deadline = time.monotonic() + 20  # it follows the publish
+    while kept() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert kept() == 0
 
 
 def test_a_picture_without_text_is_a_file_that_can_be_found(clew: Clew) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from clew.errors import ConflictError
-from clew.storage.base import Records
+from clew.storage.base import CacheNeed, Records
 from clew.types import FloatArray
 
 _RECOGNISED = "recognised page"
@@ -14,17 +14,18 @@ _RECOGNISED = "recognised page"
 
 @dataclass(frozen=True, slots=True)
 class FileCache:
-    """Implements ``VectorCache`` and ``BlockCache`` on behalf of a staged version, or of a file for all its versions:
-    what a model was paid for should serve the next one. Asking for something notes its use; raises ConflictError once
-    version or file is gone."""
+    """Implements ``VectorCache`` and ``BlockCache`` on behalf of a version. What a model was paid for to read or to
+    summarise it serves the next one as well, whatever becomes of this one. Asking for something notes its use; raises
+    ConflictError once version or file is gone."""
 
     records: Records
     file_id: str
-    version: int | None = None
+    version: int
+    need: CacheNeed = "version"
 
     def get_vectors(self, model: str, keys: Sequence[str]) -> dict[str, FloatArray]:
         """See :class:`~clew.storage.base.VectorCache`."""
-        self.records.use_cached(self.file_id, self.version, keys)
+        self.records.use_cached(self.file_id, self.version, keys, self.need)
         return self.records.get_vectors(model, keys)
 
     def put_vectors(self, model: str, vectors: Mapping[str, FloatArray]) -> None:
@@ -34,7 +35,7 @@ class FileCache:
 
     def get_outputs(self, task: str, model: str, keys: Sequence[str]) -> dict[str, str]:
         """See :class:`~clew.storage.base.BlockCache`."""
-        self.records.use_cached(self.file_id, self.version, keys)
+        self.records.use_cached(self.file_id, self.version, keys, self.need)
         return self.records.get_outputs(task, model, keys)
 
     def put_outputs(self, task: str, model: str, outputs: Mapping[str, str]) -> None:
@@ -45,7 +46,7 @@ class FileCache:
     def _keep(self, keys: Iterable[str]) -> None:
         """Version or file may have gone since it was asked for them: then nothing of its text may stay."""
         try:
-            self.records.use_cached(self.file_id, self.version, keys)
+            self.records.use_cached(self.file_id, self.version, keys, self.need)
         except ConflictError:
             self.records.unneeded_cached(drop=True)
             raise

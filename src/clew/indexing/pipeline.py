@@ -28,7 +28,7 @@ from clew.indexing.parse_worker import parse_within
 from clew.models.base import Embedder, VisionModel
 from clew.models.metering import MeteredVision
 from clew.storage.base import Originals, Records, SearchIndex
-from clew.types import ChangeReport, File, KnowledgeBase, ParsedFile
+from clew.types import ChangeReport, File, KnowledgeBase, ParsedFile, SummaryStatus
 
 Progress = Callable[[str, float], None]
 """Receives the stage's name and the share of the whole that is done, from 0 to 1."""
@@ -60,7 +60,8 @@ class IndexingPipeline:
         was made of the same original (an edit), what was read for it serves again.
 
         Returns how many blocks, sections, parents and children there are, how often the vision model was asked, how
-        often its answer was known already, and how many blocks it has not described. Raises FileFailedError.
+        often its answer was known already, how many blocks it has not described, and whether the file was read. Raises
+        FileFailedError.
         """
         file = self.records.get_file(file_id)
         settings = self._settings_of(file)
@@ -75,7 +76,7 @@ class IndexingPipeline:
         counts = self.stage_parsed(file, version, parsed)
         progress("embed", _STAGED)
         asked = {"vision_calls": report.calls, "vision_saved": report.reused, "undescribed": report.left}
-        return {**counts, **asked}
+        return {**counts, **asked, "read": int(stored is None)}
 
     def describe(self, file_id: str, check: Callable[[], None]) -> bool:
         """Ask the vision model about a published file's images, charts and tables that it has not described; the next
@@ -103,13 +104,13 @@ class IndexingPipeline:
                 settings.indexing,
                 pictures=self.vision is not None,
                 on_page=lambda done, total: progress("recognise", _PARSED * done / total),
-                page_texts=CachedPageTexts(FileCache(self.records, file.file_id)),
+                page_texts=CachedPageTexts(FileCache(self.records, file.file_id, file.writing, "reading")),
             )
 
     def _described(self, stored: ParsedFile, file: File, settings: Settings) -> ParsedFile:
         if self.vision is None:
             return stored
-        cache = FileCache(self.records, file.file_id)
+        cache = FileCache(self.records, file.file_id, file.writing, "reading")
         return with_known_descriptions(stored, self.vision.name, cache, settings.indexing.vision)
 
     def _enriched(
@@ -120,7 +121,7 @@ class IndexingPipeline:
         return enrich(
             parsed,
             MeteredVision(self.vision, partial(self.records.add_usage, file.file_id)),
-            FileCache(self.records, file.file_id),
+            FileCache(self.records, file.file_id, file.writing, "reading"),
             settings.indexing.vision,
             on_progress=lambda share: progress("enrich", _PARSED + share * (_ENRICHED - _PARSED)),
         )
@@ -223,6 +224,11 @@ class IndexingPipeline:
         self.index.delete(file.kb_id, file_id, keep_version=version)
         for key in old_keys - {published.file_key}:
             self.originals.delete(key)
+        # Nothing of the old text stays in a cache; an edit has read nothing, and so not said what it needs.
+        if staged and staged.get("read"):
+            self.records.forget_cached(file_id, version, "reading")
+        if published.summary_status is SummaryStatus.OFF:
+            self.records.forget_cached(file_id, version, "summaries")
         first_pages = "\n".join(p.text for p in self.records.file_parents(file_id, last=_FIRST_PARENTS - 1))
         facts = merged_facts(read_facts(published.name, published.title, first_pages), published.facts)
         return self.records.update_file(file_id, facts=facts) if facts != published.facts else published

@@ -65,7 +65,8 @@ class Summariser:
             written, questions = self._write(chat, file, run, sections, settings, check)
             summaries |= {path: (text, "model") for path, text in written.items()}
             self._publish(file, run, summaries, questions, settings)
-        self.records.end_summaries(file_id, run, model="" if chat is None else chat.name)
+        if self.records.end_summaries(file_id, run, model="" if chat is None else chat.name):
+            self.records.forget_cached(file_id, file.version, "summaries")
 
     def writer(self, file: File) -> ChatModel | None:
         """The model that writes the file's summaries under the present settings."""
@@ -105,7 +106,7 @@ class Summariser:
 
         writer = ModelWriter(
             chat,
-            FileCache(self.records, file.file_id),
+            FileCache(self.records, file.file_id, file.version, "summaries"),
             settings.summaries,
             self.embedder.count_tokens,
             partial(self.records.add_usage, file.file_id),
@@ -173,7 +174,7 @@ class Summariser:
             for path, (text, _) in summaries.items()
             if len(below[path]) > 1
         }
-        found, _ = embed_texts(texts, self.embedder, FileCache(self.records, file.file_id))
+        found, _ = embed_texts(texts, self.embedder, FileCache(self.records, file.file_id, file.version, "summaries"))
         parts = Counter[str]()
         for path, vector in found.items():
             child = _nearest(below[path], vector, vectors)

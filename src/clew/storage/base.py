@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Literal, Protocol
 
 from clew.types import (
     Block,
@@ -516,13 +516,22 @@ class BlockCache(Protocol):
         ...
 
 
+CacheNeed = Literal["version", "reading", "summaries"]
+"""What a file needs something cached for: a staged version; reading or summarising any version."""
+
+
 class CacheUses(Protocol):
     """What files need of the two caches."""
 
-    def use_cached(self, file_id: str, version: int | None, keys: Iterable[str]) -> None:
-        """The version (None: the file, as long as there is one) needs what the caches hold, or will hold, under
-        ``keys``. What nobody needs any more goes with the last that did, so that nothing of a deleted text stays.
-        Raises ConflictError where version or file is not there (any more): then nothing may be cached for it."""
+    def use_cached(self, file_id: str, version: int, keys: Iterable[str], need: CacheNeed = "version") -> None:
+        """The version needs what the caches hold, or will hold, under ``keys``: as long as it is stored, or, for what
+        was paid to read or to summarise it, until :meth:`forget_cached` is told that a later one has all it needs.
+        What nobody needs any more goes with the last that did, so that nothing of a deleted text stays. Raises
+        ConflictError where version or file is not there (any more): then nothing may be cached for it."""
+        ...
+
+    def forget_cached(self, file_id: str, version: int, need: CacheNeed) -> None:
+        """Versions of the file before this one need nothing for this purpose any more."""
         ...
 
     def unneeded_cached(self, *, drop: bool = False) -> int:

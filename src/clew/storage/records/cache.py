@@ -12,6 +12,7 @@ import numpy as np
 from sqlalchemy import ColumnElement, Connection, FromClause, delete, func, not_, select
 
 from clew.errors import ConflictError
+from clew.storage.base import CacheNeed
 from clew.storage.records.database import Database, in_groups, insert_rows
 from clew.storage.records.tables import block_cache, cache_uses, file_versions, files
 from clew.storage.records.tables import vectors as table
@@ -47,17 +48,23 @@ class SqlCacheUses:
 
     _db: Database
 
-    def use_cached(self, file_id: str, version: int | None, keys: Iterable[str]) -> None:
+    def use_cached(self, file_id: str, version: int, keys: Iterable[str], need: CacheNeed = "version") -> None:
         there = select(files.c.file_id).where(files.c.file_id == file_id)
-        if version is not None:
+        if need == "version":
             staged = select(file_versions.c.file_id).where(file_versions.c.version == version)
             there = there.where(files.c.file_id.in_(staged))
-        rows = [{"file_id": file_id, "version": version or 0, "key": key} for key in dict.fromkeys(keys)]
+        number = _number(version, need)
+        rows = [{"file_id": file_id, "version": number, "key": key} for key in dict.fromkeys(keys)]
         with self._db.write() as connection:
             if connection.execute(there).first() is None:
-                what = f"File {file_id!r}" if version is None else f"Version {version} of file {file_id!r}"
-                raise ConflictError(f"{what} is no longer there.")
+                raise ConflictError(f"Version {version} of file {file_id!r} is no longer there.")
             insert_rows(connection, self._db.insert(cache_uses).on_conflict_do_nothing(), rows)
+
+    def forget_cached(self, file_id: str, version: int, need: CacheNeed) -> None:
+        number = _number(version, need)
+        earlier = [n for n in range(number + 1, 1) if n % 2 == number % 2]
+        with self._db.write() as connection:
+            drop_cached(connection, lambda uses: (uses.c.file_id == file_id) & uses.c.version.in_(earlier))
 
     def unneeded_cached(self, *, drop: bool = False) -> int:
         count = 0
@@ -68,6 +75,12 @@ class SqlCacheUses:
                 if drop:
                     connection.execute(delete(cache).where(unneeded))
         return count
+
+
+def _number(version: int, need: CacheNeed) -> int:
+    """How a use is told from others in ``cache_uses.version``: the version itself, or below zero an even number for
+    reading it and an odd one for its summaries."""
+    return version if need == "version" else -2 * version - (need == "summaries")
 
 
 def drop_cached(connection: Connection, going: Callable[[FromClause], ColumnElement[bool]]) -> None:

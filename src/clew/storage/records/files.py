@@ -371,7 +371,9 @@ def _version(connection: Connection, file_id: str, version: int) -> RowMapping |
 def _keep_only(connection: Connection, file_id: str, version: int) -> None:
     """Drop all other versions; their blocks, sections, parents and children go with them, and what was cached for them
     alone."""
-    drop_cached(connection, lambda uses: (uses.c.file_id == file_id) & uses.c.version.not_in((0, version)))
+    drop_cached(
+        connection, lambda uses: (uses.c.file_id == file_id) & (uses.c.version > 0) & (uses.c.version != version)
+    )
     connection.execute(
         delete(file_versions).where(file_versions.c.file_id == file_id, file_versions.c.version != version)
     )

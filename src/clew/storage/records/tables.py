@@ -352,8 +352,8 @@ block_cache = Table(
     Index("ix_block_cache_key", "key"),
 )
 
-# What files need of the two caches: what none needs any more goes with the last that did. A version, or 0: the file as
-# long as there is one.
+# What files need of the two caches: what none needs any more goes with the last that did. ``version`` is a version, or
+# below zero what was paid for to read or to summarise one (see cache.py).
 cache_uses = Table(
     "cache_uses",
     metadata,
