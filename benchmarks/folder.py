@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -40,7 +41,9 @@ def main() -> None:
             environment["CLEW_MODELS__FOLDER"] = arguments.models
         clew(["kb", "create", "folder"], environment)
         seconds, memory, first = measured(folder, environment)
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
         print(f"{len(first['new'])} files in {seconds:.0f} s: {len(first['new']) / seconds:.1f} a second")
+        print(f"of one processor core: {used.ru_utime + used.ru_stime:.0f} s")
         shares = [memory[max(0, int(len(memory) * share) - 1)] for share in (0.1, 0.25, 0.5, 0.75, 1.0)]
         print("resident MB after 10, 25, 50, 75, 100 % of the time: " + ", ".join(f"{mb:.0f}" for mb in shares))
         seconds, _, again = measured(folder, environment)
