@@ -140,6 +140,7 @@ def test_frozen_and_trained_part_together_are_the_whole_model(tmp_path: Path) ->
         (questions(40, 0), ["--unreviewed", "--leave-out", "nowhere"], "'nowhere'"),
         (questions(40, 0)[::2], ["--unreviewed"], "lacks a label"),
         (questions(40, 0), ["--unreviewed", "--name", "../x"], "no name"),
+        (questions(100, 0), ["--unreviewed", "--centre", "1"], "between 0 and 1"),
     ],
 )
 def test_impossible_orders_are_refused(
@@ -150,6 +151,19 @@ def test_impossible_orders_are_refused(
     assert exit_.value.code == 2
     assert says in capsys.readouterr().err
     assert not (tmp_path / "out" / "model.onnx").exists()
+
+
+def test_a_threshold_that_was_measured_elsewhere_gets_one_half(tmp_path: Path) -> None:
+    options = ["--unreviewed", "--epochs", "1", "--report-only", "--leave-out", "s4", "--centre"]
+    by_centre = {}
+    for centre in ("0.5", "0.2"):
+        out = train(tmp_path / centre, questions(200, 0), *options, centre)
+        assert report(out)["centred_at"] == float(centre)
+        lines = (out / "left_out.jsonl").read_text("utf-8").splitlines()
+        by_centre[centre] = [json.loads(line)["probability"] for line in lines]
+    # 0.2 became 0.5: the odds of every question are four times as high.
+    for before, after in zip(by_centre["0.5"], by_centre["0.2"], strict=True):
+        assert after == pytest.approx(4 * before / (1 + 3 * before), abs=2e-3)
 
 
 def test_folder_without_an_encoder_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

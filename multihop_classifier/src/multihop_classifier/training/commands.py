@@ -74,6 +74,7 @@ def _add_train(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--cap", type=int, help="train on at most so many rows of each source and label")
     parser.add_argument("--leave-out", nargs="*", default=[], metavar="SOURCE", help="sources that are scored only")
     parser.add_argument("--left-out-cap", type=int, help="--cap for the sources that are left out")
+    parser.add_argument("--centre", type=_probability, metavar="P", help="probability that gets 0.5 (default: best F1)")
     parser.add_argument("--report-only", action="store_true", help="export no weights")
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--batch", type=int, default=32)
@@ -89,6 +90,13 @@ def _add_train(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
     parser.set_defaults(run=_train)
+
+
+def _probability(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text} lies not between 0 and 1")
+    return value
 
 
 def _train(arguments: argparse.Namespace) -> None:
@@ -110,6 +118,7 @@ def _train(arguments: argparse.Namespace) -> None:
             left_out_cap=arguments.left_out_cap,
             leave_out=tuple(arguments.leave_out),
             states=arguments.states,
+            centre=arguments.centre,
             weights=not arguments.report_only,
         ),
         Recipe(

@@ -51,6 +51,8 @@ class Order:
     """Sources that are scored only."""
     states: Path | None = None
     """Keeps what frozen layers computed, for further runs with the same encoder."""
+    centre: float | None = None
+    """The probability that gets 0.5; None: where F1 is best on the validation part."""
     weights: bool = True
     """Export the model; without it only the report is written."""
 
@@ -78,8 +80,10 @@ def train(rows: Sequence[Row], order: Order, recipe: Recipe) -> dict[str, Any]:
     reader: Reader = StateReader(model, tokenizer, order.states) if recipe.freeze else TokenReader(model, tokenizer)
     started = time.monotonic()
     epochs = fit(model, reader, parts["train"], parts["validation"], recipe, _tell)
-    raw = predict(model, reader, parts["validation"], bfloat16=recipe.bfloat16)
-    threshold = best_threshold([row.multi for row in parts["validation"]], raw, recall=RECALL_OF_MULTI)
+    threshold = order.centre
+    if threshold is None:
+        raw = predict(model, reader, parts["validation"], bfloat16=recipe.bfloat16)
+        threshold = best_threshold([row.multi for row in parts["validation"]], raw, recall=RECALL_OF_MULTI)
     # Who asks compares with thresholds of its own (0.8 and 0.2 in Clew): 0.5 has to be where the label turns.
     model.centre(threshold)
     of_part = {name: predict(model, reader, parts[name], bfloat16=recipe.bfloat16) for name in _SCORED}
