@@ -31,9 +31,9 @@ def open_clew(tmp_path: Path) -> Iterator[Opener]:
     with ExitStack() as stack:
         models = stack.enter_context(ScriptedServer())
 
-        def opened(url: str, *, enrichment: ScriptedServer | None = None) -> Clew:
+        def opened(url: str, *, timeout: float = 5.0, enrichment: ScriptedServer | None = None) -> Clew:
             overrides = {
-                "complexity": {"classifier_url": url},
+                "complexity": {"classifier_url": url, "classifier_timeout": timeout},
                 "models": {"embedder": {"kind": "openai", "url": models.url, "model": "fake", "dimension": 32}},
             }
             if enrichment is not None:
@@ -59,7 +59,7 @@ def test_a_search_asks_the_service_with_the_features_of_its_version(open_clew: O
 
 def test_a_hanging_service_delays_a_search_by_its_time_out_only(open_clew: Opener) -> None:
     with ClassifierServer(Slow(30.0)) as service:
-        clew = open_clew(service.url)
+        clew = open_clew(service.url, timeout=0.3)
         start = time.monotonic()
         result = clew.search(UNSURE, kbs=["wine"])
         assert time.monotonic() - start < 10  # the search itself needs a moment, the service would need thirty
