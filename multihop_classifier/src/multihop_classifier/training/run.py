@@ -73,6 +73,7 @@ def train(rows: Sequence[Row], order: Order, recipe: Recipe) -> dict[str, Any]:
     for name, part in parts.items():
         if len({row.multi for row in part}) < 2:
             raise RowsError(f"The {name} part ({len(part)} of {len(seen)} rows) lacks a label; label more questions.")
+    torch.manual_seed(recipe.seed)  # the head starts at random
     model, tokenizer = load_encoder(order.encoder)
     if recipe.freeze:
         model.freeze(recipe.freeze)
