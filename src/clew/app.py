@@ -812,8 +812,7 @@ class Clew:
         """With its messages and attachments."""
         self.records.get_conversation(conversation_id)
         for message in self.records.messages(conversation_id):
-            if message.status == "streaming":
-                self.stop_answer(message.message_id)
+            self._runs.forget(message.message_id)
         self._attached.remove_all(conversation_id)
         self.records.delete_conversation(conversation_id)
 

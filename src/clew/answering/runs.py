@@ -180,6 +180,13 @@ class AnswerRuns:
         with self._lock:
             return self._runs.get(message_id)
 
+    def forget(self, message_id: str) -> None:
+        """Stop the run of a message that is being deleted, and tell nobody of it any more."""
+        with self._lock:
+            run = self._runs.pop(message_id, None)
+        if run is not None:
+            run.stop()
+
     def close(self) -> None:
         """Stop all runs and wait until they are stored."""
         self.closed = True

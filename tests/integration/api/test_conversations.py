@@ -171,10 +171,18 @@ def test_small_talk_looks_nothing_up(client: TestClient, talk: str) -> None:
 
 def test_deleting_a_conversation_leaves_nothing(client: TestClient, talk: str) -> None:
     file = attach(client, talk, "depot.txt", b"The code of the depot is 7341.")
-    ask(client, talk, "What is the code of the depot?")
+    events = f"/api/v1/chat/{ask(client, talk, 'What is the code of the depot?')['message_id']}/events"
+    assert "7341" in client.get(events).text
 
     assert client.delete(talk).status_code == 204
 
-    gone = [talk, f"{talk}/messages", f"{talk}/attachments", f"{talk}/export", f"/api/v1/files/{file['file_id']}"]
+    gone = [
+        talk,
+        f"{talk}/messages",
+        f"{talk}/attachments",
+        f"{talk}/export",
+        f"/api/v1/files/{file['file_id']}",
+        events,
+    ]
     assert [client.get(path).status_code for path in gone] == [404] * len(gone)
     assert client.delete(talk).status_code == 404

@@ -86,6 +86,20 @@ def test_a_stopped_answer_keeps_what_was_written(api: httpx.Client) -> None:
     assert api.post(f"/chat/{message_id}/stop").status_code == 204, "stopping again changes nothing"
 
 
+def test_deleting_a_conversation_ends_its_answer(api: httpx.Client) -> None:
+    seen: list[Event] = []
+    with ask(api) as response:
+        message_id = response.headers["clew-message-id"]
+        for event in events_of(response):
+            seen.append(event)
+            if event[1] == "delta" and sum(name == "delta" for _, name, _ in seen) == 2:
+                assert api.delete(f"/conversations/{seen[0][2]['conversation_id']}").status_code == 204
+
+    assert seen[-1][1] in {"stopped", "error"}
+    assert len(text_of(seen).split()) < 20
+    assert api.get(f"/chat/{message_id}/events").status_code == 404
+
+
 def test_an_answer_that_nobody_follows_is_written_to_its_end(api: httpx.Client) -> None:
     with ask(api) as response:
         _, _, plan = next(events_of(response))
