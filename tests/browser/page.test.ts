@@ -488,7 +488,16 @@ describe("language, theme and phone", () => {
     const options = { viewport: { width: 390, height: 780 }, isMobile: true, hasTouch: true, colorScheme: "dark" as const, locale: "zh-CN" };
     const phone = await openPage(browser, server.url, options);
     const [kb] = (await api("GET", "/kbs")) as { kb_id: string }[];
-    for (const path of ["/chat", "/kbs", `/kbs/${kb!.kb_id}`, `/kbs/${kb!.kb_id}/settings`, "/debug", "/evaluation", "/settings"]) {
+    const { conversation_id: asked, message_id: answered } = (await api("POST", "/chat", {
+      question: QUESTION,
+      kbs: [kb!.kb_id],
+      retrieval_mode: "multi",
+      stream: false,
+    })) as Record<string, string>;
+    const { items } = (await api("GET", `/kbs/${kb!.kb_id}/files`)) as { items: { file_id: string }[] };
+    const ofKb = [`/kbs/${kb!.kb_id}`, `/kbs/${kb!.kb_id}/settings`, `/kbs/${kb!.kb_id}/files/${items[0]!.file_id}`];
+    const ofAnswer = [`/chat/${asked}`, `/debug?conversation=${asked}&message=${answered}`];
+    for (const path of ["/chat", "/kbs", ...ofKb, ...ofAnswer, "/debug", "/evaluation", "/settings"]) {
       await phone.goto(`${server.url}${path}`);
       await phone.getByRole("heading").first().waitFor();
       await phone.getByRole("status", { name: "正在加载" }).waitFor({ state: "detached" });

@@ -17,6 +17,8 @@ const WORDS = {
     ask: "Ask about your documents",
     copy: "Copy",
     searchQuestion: "Question",
+    rounds: /^Rounds/,
+    blocks: "Blocks",
   },
   zh: {
     locale: "zh-CN",
@@ -27,6 +29,8 @@ const WORDS = {
     ask: "就您的文档提问",
     copy: "复制",
     searchQuestion: "问题",
+    rounds: /^轮次/,
+    blocks: "内容块",
   },
 } as const;
 
@@ -115,15 +119,28 @@ describe.each(["en", "zh"] as const)("%s", (language) => {
 
     it("knowledge base", async () => {
       await page.goto(`${server.url}/kbs`);
+      await page.getByRole("link", { name: words.kb }).waitFor();
+      await shoot("knowledge-bases");
       await page.getByRole("link", { name: words.kb }).click();
       await page.getByRole("listitem").filter({ hasText: ".pdf" }).waitFor();
       await shoot("knowledge-base");
+    });
+
+    it("its settings", async () => {
+      const path = new URL(page.url()).pathname;
+      await page.goto(`${server.url}${path}/settings`);
+      await page.getByRole("button", { name: words.rounds }).click();
+      await shoot("knowledge-base-settings");
+      await page.goto(`${server.url}${path}`);
     });
 
     it("document", async () => {
       await page.getByRole("link", { name: language === "zh" ? /公司法/ : /constitution/ }).click();
       await page.locator("article[data-chunk]").first().waitFor();
       await shoot("document");
+      await page.getByText(words.blocks, { exact: true }).click();
+      await page.locator("li[data-type]").first().waitFor();
+      await shoot("blocks");
     });
 
     it("search debug", async () => {

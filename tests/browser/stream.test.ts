@@ -31,17 +31,17 @@ afterAll(async () => {
   await model?.stop();
 });
 
-beforeEach(async () => {
-  await page.goto(`${line.url}/chat`);
-  await page.getByPlaceholder("Ask about your documents").fill("word1 word2?");
-  await page.keyboard.press("Enter");
-  await answer().getByText("word3").waitFor();
-});
-
 const answer = () => page.getByRole("article", { name: "Answer" });
 const text = async () => (await answer().innerText()).replace(/\s+/g, " ");
 
 describe("a streamed answer", () => {
+  beforeEach(async () => {
+    await page.goto(`${line.url}/chat`);
+    await page.getByPlaceholder("Ask about your documents").fill("word1 word2?");
+    await page.keyboard.press("Enter");
+    await answer().getByText("word3").waitFor();
+  });
+
   it("can be stopped and keeps what was written", async () => {
     await page.getByRole("button", { name: "Stop" }).click();
     await page.getByText("You stopped this answer.").waitFor();
@@ -67,5 +67,18 @@ describe("a streamed answer", () => {
     await answer().getByText("word120").waitFor({ timeout: 60_000 });
     await page.getByRole("button", { name: "Copy" }).waitFor();
     expect((await text()).match(/word\d+/g)?.slice(0, 120)).toEqual(WORDS);
+  });
+});
+
+describe("a page whose server is away", () => {
+  it("says so, and is there again by itself", async () => {
+    await page.goto(`${line.url}/kbs`);
+    await page.getByRole("link", { name: /Words/ }).waitFor();
+    line.cut();
+    await page.getByRole("link", { name: /Words/ }).click();
+    await page.getByText(/Clew cannot be reached/).first().waitFor({ timeout: 60_000 });
+    line.mend();
+    await page.getByRole("listitem").filter({ hasText: "words.txt" }).waitFor({ timeout: 60_000 });
+    await page.getByText(/Clew cannot be reached/).first().waitFor({ state: "detached", timeout: 60_000 });
   });
 });

@@ -8,6 +8,7 @@ import { ApiError } from "../api/client";
 import { kbsQuery } from "../api/queries";
 import { History } from "../chat/History";
 import { Loading } from "./State";
+import { AWAY } from "./loading";
 import { type ThemeChoice, usePreferences } from "./preferences";
 
 export function Shell() {
@@ -25,10 +26,10 @@ export function Shell() {
       </aside>
       <div className="content">
         <header className="topbar">
-          <Button type="text" icon={<MenuOutlined />} aria-label={t("app.menu")} onClick={() => setOpen(true)} />
+          <Button type="text" icon={<MenuOutlined aria-hidden />} aria-label={t("app.menu")} onClick={() => setOpen(true)} />
           <Brand />
           <Link to="/chat" aria-label={t("app.newChat")}>
-            <Button type="text" icon={<EditOutlined />} tabIndex={-1} aria-hidden />
+            <Button type="text" icon={<EditOutlined aria-hidden />} tabIndex={-1} aria-hidden />
           </Link>
         </header>
         <Offline />
@@ -72,19 +73,19 @@ function Side() {
       <Brand />
       <nav className="nav" aria-label={t("app.menu")}>
         <NavLink to="/chat" end>
-          <MessageOutlined /> {t("app.newChat")}
+          <MessageOutlined aria-hidden /> {t("app.newChat")}
         </NavLink>
         <NavLink to="/kbs">
-          <BookOutlined /> {t("app.kbs")}
+          <BookOutlined aria-hidden /> {t("app.kbs")}
         </NavLink>
         <NavLink to="/debug">
-          <ExperimentOutlined /> {t("app.debug")}
+          <ExperimentOutlined aria-hidden /> {t("app.debug")}
         </NavLink>
         <NavLink to="/evaluation">
-          <LineChartOutlined /> {t("app.evaluation")}
+          <LineChartOutlined aria-hidden /> {t("app.evaluation")}
         </NavLink>
         <NavLink to="/settings">
-          <SettingOutlined /> {t("app.settings")}
+          <SettingOutlined aria-hidden /> {t("app.settings")}
         </NavLink>
       </nav>
       <History />
@@ -123,14 +124,19 @@ function ThemeSwitch() {
         ],
       }}
     >
-      <Button type="text" size="small" icon={dark ? <MoonOutlined /> : <SunOutlined />} aria-label={t("app.theme")} />
+      <Button type="text" size="small" icon={dark ? <MoonOutlined aria-hidden /> : <SunOutlined aria-hidden />} aria-label={t("app.theme")} />
     </Dropdown>
   );
 }
 
 function Offline() {
   const { t } = useTranslation();
-  const { failureReason, error } = useQuery({ ...kbsQuery, refetchOnWindowFocus: true });
+  const { failureReason, error, refetch } = useQuery({ ...kbsQuery, refetchOnWindowFocus: true });
+  useEffect(() => {
+    const ask = () => void refetch({ cancelRefetch: false });
+    window.addEventListener(AWAY, ask);
+    return () => window.removeEventListener(AWAY, ask);
+  }, [refetch]);
   const reason = error ?? failureReason;
   if (!(reason instanceof ApiError && reason.status === 0)) return null;
   return (

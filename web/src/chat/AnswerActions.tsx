@@ -29,13 +29,13 @@ export function AnswerActions({ text, message, onAskAgain }: AnswerActionsProps)
       <Button
         type="text"
         size="small"
-        icon={copied ? <CheckOutlined /> : <CopyOutlined />}
+        icon={copied ? <CheckOutlined aria-hidden /> : <CopyOutlined aria-hidden />}
         aria-label={copyText}
         title={copyText}
         onClick={() => void copy()}
       />
       {onAskAgain && (
-        <Button type="text" size="small" icon={<ReloadOutlined />} aria-label={t("chat.askAgain")} title={t("chat.askAgain")} onClick={onAskAgain} />
+        <Button type="text" size="small" icon={<ReloadOutlined aria-hidden />} aria-label={t("chat.askAgain")} title={t("chat.askAgain")} onClick={onAskAgain} />
       )}
       {message && <Feedback message={message} />}
     </div>
@@ -53,7 +53,7 @@ function Feedback({ message }: { message: Message }) {
       rating === given ? api.DELETE(path, { params }) : api.PUT(path, { params, body: { rating, comment: "" } }),
     onSettled: () => queries.invalidateQueries({ queryKey: messagesQuery(message.conversation_id).queryKey }),
   });
-  const icons = { up: [<LikeOutlined key="o" />, <LikeFilled key="f" />], down: [<DislikeOutlined key="o" />, <DislikeFilled key="f" />] };
+  const icons = { up: [<LikeOutlined key="o" aria-hidden />, <LikeFilled key="f" aria-hidden />], down: [<DislikeOutlined key="o" aria-hidden />, <DislikeFilled key="f" aria-hidden />] };
   return (["up", "down"] as const).map((rating) => (
     <Button
       key={rating}

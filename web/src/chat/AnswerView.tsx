@@ -1,7 +1,8 @@
 import { ExclamationCircleOutlined } from "@ant-design/icons";
 import { Button } from "antd";
-import { Suspense, lazy, useMemo } from "react";
+import { Suspense, useMemo } from "react";
 import { useTranslation } from "react-i18next";
+import { lazyPart } from "../app/loading";
 import type { Citation, Message } from "../api/client";
 import { AnswerActions } from "./AnswerActions";
 import { TracePanel } from "./Trace";
@@ -9,7 +10,7 @@ import styles from "./chat.module.css";
 import { citedNumbers } from "./citationMarks";
 import type { TraceView } from "./traceView";
 
-const Markdown = lazy(() => import("./Markdown"));
+const Markdown = lazyPart(() => import("./Markdown"));
 
 export interface AnswerViewProps {
   text: string;
@@ -20,6 +21,8 @@ export interface AnswerViewProps {
   notice: string | null;
   /** The stored message, once there is one. */
   message?: Message;
+  /** Of an answer that is not stored yet. */
+  messageId?: string | null;
   /** What is happening, while it happens. */
   activity: string | null;
   streaming: boolean;
@@ -34,7 +37,7 @@ export function AnswerView(props: AnswerViewProps) {
   const { t } = useTranslation();
   return (
     <article className={styles.answer} aria-label={t("chat.answer")} aria-busy={streaming}>
-      {trace && <TracePanel view={trace} debugLink={props.debugLink ?? null} />}
+      {trace && <TracePanel view={trace} debugLink={props.debugLink ?? null} messageId={props.messageId ?? props.message?.message_id ?? null} />}
       {activity && (
         <p className={styles.activity} role="status">
           <span className={styles.pulse} aria-hidden />

@@ -25,12 +25,12 @@ export function AttachmentList(props: {
           <span className={styles.attachmentName}>{file.name}</span>
           <span className={styles.attachmentState}>
             {file.status === "processing" ? t("chat.attachment.processing") : t(`chat.attachment.${file.tier}`)}
-            {file.reason && `: ${told(file.reason)}`}
+            {file.reason && `${t("app.colon")}${told(file.reason)}`}
           </span>
           <Button
             type="text"
             size="small"
-            icon={<CloseOutlined />}
+            icon={<CloseOutlined aria-hidden />}
             aria-label={`${t("chat.detach")}: ${file.name}`}
             onClick={() => onRemove(file.file_id)}
           />
@@ -42,7 +42,7 @@ export function AttachmentList(props: {
           <span className={styles.attachmentName}>{name}</span>
           <span className={styles.attachmentState}>{error ?? `${Math.round(progress * 100)} %`}</span>
           {error !== null && (
-            <Button type="text" size="small" icon={<CloseOutlined />} aria-label={`${t("chat.detach")}: ${name}`} onClick={() => onForget(key)} />
+            <Button type="text" size="small" icon={<CloseOutlined aria-hidden />} aria-label={`${t("chat.detach")}: ${name}`} onClick={() => onForget(key)} />
           )}
         </li>
       ))}

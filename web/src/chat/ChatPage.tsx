@@ -2,8 +2,9 @@ import { ArrowDownOutlined } from "@ant-design/icons";
 import { Bubble } from "@ant-design/x";
 import { useQuery } from "@tanstack/react-query";
 import { Button, Drawer, Grid } from "antd";
-import { Suspense, lazy, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { lazyPart } from "../app/loading";
 import { Link, useNavigate, useParams } from "react-router";
 import type { Citation, KnowledgeBase, Message, RetrievalMode } from "../api/client";
 import { conversationQuery, kbsQuery, messagesQuery } from "../api/queries";
@@ -18,7 +19,7 @@ import { useAnswer } from "./useAnswer";
 import { useAttachments } from "./useAttachments";
 import { useStickToBottom } from "./useStickToBottom";
 
-const DocumentPanel = lazy(() => import("../documents/DocumentPanel"));
+const DocumentPanel = lazyPart(() => import("../documents/DocumentPanel"));
 
 export default function ChatPage() {
   const { conversationId = null } = useParams();
@@ -143,7 +144,7 @@ function Thread({ children, grows }: { children: React.ReactNode; grows: unknown
         <Button
           className={styles.toBottom}
           shape="circle"
-          icon={<ArrowDownOutlined />}
+          icon={<ArrowDownOutlined aria-hidden />}
           aria-label={t("chat.toBottom")}
           onClick={toBottom}
         />
@@ -224,6 +225,7 @@ function Live({ live, onOpen, onAsk }: { live: LiveAnswer; onOpen: (c: Citation)
       citations={live.citations}
       trace={trace}
       notice={live.notice}
+      messageId={live.messageId}
       activity={useActivity(live)}
       streaming={!isOver(live)}
       stopped={live.phase === "stopped"}

@@ -103,7 +103,7 @@ export function Composer({ kbs, kbIds, onKbIds, mode, onMode, attachments, runni
             <Button
               type="text"
               size="small"
-              icon={<PaperClipOutlined />}
+              icon={<PaperClipOutlined aria-hidden />}
               aria-label={t("chat.attach")}
               title={t("chat.attach")}
               onClick={() => picker.current?.click()}

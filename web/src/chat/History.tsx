@@ -85,7 +85,7 @@ function Row({ conversation, onRename }: { conversation: Conversation; onRename:
           className={styles.more}
           type="text"
           size="small"
-          icon={<MoreOutlined />}
+          icon={<MoreOutlined aria-hidden />}
           aria-label={t("history.actions", { title: conversation.title })}
         />
       </Dropdown>

@@ -1,7 +1,8 @@
 import { XMarkdown, type ComponentProps } from "@ant-design/x-markdown";
 import { Tooltip } from "antd";
-import { Suspense, createContext, lazy, memo, use, useMemo } from "react";
+import { Suspense, createContext, memo, use, useMemo } from "react";
 import { useTranslation } from "react-i18next";
+import { lazyPart } from "../app/loading";
 import type { Citation } from "../api/client";
 import { MARKED } from "./citationMarks";
 import styles from "./markdown.module.css";
@@ -11,7 +12,7 @@ interface Sources {
   onOpen: (citation: Citation) => void;
 }
 
-const Formula = lazy(() => import("./Formula"));
+const Formula = lazyPart(() => import("./Formula"));
 const SourcesContext = createContext<Sources>({ citations: [], onOpen: () => undefined });
 const COMPONENTS = { "cite-ref": CitationChip, "tex-formula": FormulaOf, table: Table };
 const SAFE = { FORBID_TAGS: ["style", "form", "input", "button", "iframe", "svg", "math"], FORBID_ATTR: ["style"] };

@@ -20,7 +20,7 @@ export function SectionsRead({ reading }: { reading: SectionReading }) {
       </p>
       {reading.fallback && (
         <p>
-          {t("trace.readFallback")}: {told(reading.fallback)}
+          {t("trace.readFallback")}{t("app.colon")}{told(reading.fallback)}
         </p>
       )}
       <ul className={styles.hits}>

@@ -20,6 +20,7 @@ export function ThreadPicture({ thread }: { thread: ThreadView }) {
     ...passages.map((passage) => `${t("trace.round", { round: passage.round })} → [${passage.number}] ${passage.label}`),
   ].join("; ");
   return (
+    <div className={styles.pictureFrame}>
     <svg className={styles.picture} viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={`${t("trace.picture")}: ${label}`}>
       {rounds.map((round, index) => {
         const [fromX, fromY] = index === 0 ? [QUESTION_X, height / 2] : [ROUND_X, tops[index - 1] ?? 0];
@@ -50,6 +51,7 @@ export function ThreadPicture({ thread }: { thread: ThreadView }) {
         </g>
       ))}
     </svg>
+    </div>
   );
 }
 

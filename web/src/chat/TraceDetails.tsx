@@ -40,13 +40,13 @@ export default function TraceDetails({ view }: { view: TraceView }) {
       </ol>
       {view.stopReason && view.rounds.length > 0 && (
         <p className={styles.end}>
-          {t("trace.stop")}: {t(`trace.reasons.${view.stopReason}` as "trace.reasons.single", { defaultValue: view.stopReason })}
+          {t("trace.stop")}{t("app.colon")}{t(`trace.reasons.${view.stopReason}` as "trace.reasons.single", { defaultValue: view.stopReason })}
           {view.uncertainReason && ` · ${told(view.uncertainReason)}`}
         </p>
       )}
       {view.degraded.length > 0 && (
         <p className={styles.end}>
-          {t("trace.degraded")}: {view.degraded.map(told).join(t("app.between"))}
+          {t("trace.degraded")}{t("app.colon")}{view.degraded.map(told).join(t("app.between"))}
         </p>
       )}
     </>
@@ -93,7 +93,7 @@ function Round({ round }: { round: RoundView }) {
       <p className={styles.counts}>
         {t("trace.hits", { count: round.hits.length })} · {t("trace.new", { count: round.newChunks })}
         {round.ms !== null && round.ms > 0 && ` · ${Math.round(round.ms)} ms`}
-        {round.entities.length > 0 && ` · ${t("trace.entities")}: ${round.entities.join(", ")}`}
+        {round.entities.length > 0 && ` · ${t("trace.entities")}${t("app.colon")}${round.entities.join(t("app.comma"))}`}
       </p>
       {round.hits.length > 0 && (
         <ul className={styles.hits}>
@@ -108,7 +108,7 @@ function Round({ round }: { round: RoundView }) {
       )}
       {round.why && (
         <p className={styles.why}>
-          {round.goesOn ? t("trace.goesOn") : t("trace.stops")}: {told(round.why)}
+          {round.goesOn ? t("trace.goesOn") : t("trace.stops")}{t("app.colon")}{told(round.why)}
         </p>
       )}
     </li>

@@ -161,7 +161,7 @@ function Found({ sides, shown, onShown }: { sides: readonly Side[]; shown: numbe
           <Segmented aria-label={t("debug.comparison")} value={sides.indexOf(side)} onChange={onShown} options={sides.map(({ label }, value) => ({ value, label }))} />
         )}
         <span className={styles.grow} />
-        <Button icon={<DownloadOutlined />} onClick={() => download(side.trace)}>
+        <Button icon={<DownloadOutlined aria-hidden />} onClick={() => download(side.trace)}>
           {t("debug.export")}
         </Button>
       </div>
@@ -179,7 +179,7 @@ function Details({ trace, chunks }: { trace: Trace; chunks: Chunks }) {
     <>
       {trace.rewritten !== trace.question && (
         <p>
-          <span className="quiet">{t("trace.rewritten")}:</span> {trace.rewritten}
+          <span className="quiet">{t("trace.rewritten")}{t("app.colon")}</span> {trace.rewritten}
         </p>
       )}
       {trace.complexity && <ComplexityCard decision={trace.complexity} />}
@@ -194,7 +194,7 @@ function Details({ trace, chunks }: { trace: Trace; chunks: Chunks }) {
       )}
       {(trace.degraded ?? []).length > 0 && (
         <p className={styles.failures} role="note">
-          {t("trace.degraded")}: {(trace.degraded ?? []).map(told).join(t("app.between"))}
+          {t("trace.degraded")}{t("app.colon")}{(trace.degraded ?? []).map(told).join(t("app.between"))}
         </p>
       )}
       {(trace.rounds ?? []).map((round) => (
@@ -207,8 +207,8 @@ function Details({ trace, chunks }: { trace: Trace; chunks: Chunks }) {
           <p className={styles.reason}>
             {[
               t("trace.new", { count: round.new_chunks ?? 0 }),
-              (round.entities ?? []).length > 0 ? `${t("trace.entities")}: ${(round.entities ?? []).join(", ")}` : "",
-              round.why ? `${t(round.goes_on ? "trace.goesOn" : "trace.stops")}: ${told(round.why)}` : "",
+              (round.entities ?? []).length > 0 ? `${t("trace.entities")}${t("app.colon")}${(round.entities ?? []).join(t("app.comma"))}` : "",
+              round.why ? `${t(round.goes_on ? "trace.goesOn" : "trace.stops")}${t("app.colon")}${told(round.why)}` : "",
             ]
               .filter(Boolean)
               .join(" · ")}

@@ -43,7 +43,7 @@ export function ComplexityCard({ decision }: { decision: Decision }) {
         {decision.first_look_probability != null && (
           <Fact name={t("debug.firstLook")} value={decision.first_look_probability.toFixed(3)} />
         )}
-        {Array.isArray(entities) && entities.length > 0 && <Fact name={t("trace.entities")} value={entities.join(", ")} />}
+        {Array.isArray(entities) && entities.length > 0 && <Fact name={t("trace.entities")} value={entities.join(t("app.comma"))} />}
       </dl>
       <div className={styles.halves}>
         <div>
@@ -155,7 +155,7 @@ function Failures({ failures }: { failures: Readonly<Record<string, string>> }) 
     <ul className={styles.failures}>
       {entries.map(([step, message]) => (
         <li key={step}>
-          {stepName(step, t)}: {told(message)}
+          {stepName(step, t)}{t("app.colon")}{told(message)}
         </li>
       ))}
     </ul>

@@ -52,14 +52,14 @@ export function Rankings(props: { stages: readonly Stage[]; chunks: Chunks; kept
       </table>
       {empty.length > 0 && (
         <p className="quiet">
-          {t("debug.foundNothing")}: {[...new Set(empty.map((stage) => stageName(stage.name, t)))].join(", ")}
+          {t("debug.foundNothing")}{t("app.colon")}{[...new Set(empty.map((stage) => stageName(stage.name, t)))].join(t("app.comma"))}
         </p>
       )}
       {stages
         .filter((stage) => stage.text)
         .map((stage) => (
           <blockquote key={stage.name} className={styles.written}>
-            <span className="quiet">{stageName(stage.name, t)}:</span> {stage.text}
+            <span className="quiet">{stageName(stage.name, t)}{t("app.colon")}</span> {stage.text}
           </blockquote>
         ))}
       {rows.length > ROWS_FIRST && (

@@ -45,11 +45,11 @@ export default function DocumentPanel({ citation, onClose }: { citation: Citatio
         {file.data && (
           <Tooltip title={t("document.fullView")}>
             <Link to={`/kbs/${file.data.kb_id}/files/${file.data.file_id}`} aria-label={t("document.fullView")}>
-              <Button type="text" icon={<ExpandOutlined />} tabIndex={-1} aria-hidden />
+              <Button type="text" icon={<ExpandOutlined aria-hidden />} tabIndex={-1} aria-hidden />
             </Link>
           </Tooltip>
         )}
-        <Button type="text" icon={<CloseOutlined />} aria-label={t("app.close")} onClick={onClose} />
+        <Button type="text" icon={<CloseOutlined aria-hidden />} aria-label={t("app.close")} onClick={onClose} />
       </header>
       {file.isPending && <Loading />}
       {file.error && (

@@ -1,6 +1,7 @@
 import { Segmented } from "antd";
-import { type ReactNode, Suspense, lazy, useEffect, useMemo, useState } from "react";
+import { type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { lazyPart } from "../app/loading";
 import type { Block, Citation, ClewFile } from "../api/client";
 import { Empty, Loading } from "../app/State";
 import { Blocks } from "./Blocks";
@@ -8,7 +9,7 @@ import { Passages } from "./Passages";
 import { Sections } from "./Sections";
 import styles from "./documents.module.css";
 
-const PdfView = lazy(() => import("./PdfView"));
+const PdfView = lazyPart(() => import("./PdfView"));
 
 type Tab = "original" | "blocks" | "passages" | "sections";
 

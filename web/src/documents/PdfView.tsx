@@ -84,7 +84,7 @@ export default function PdfView({ url, place }: PdfViewProps) {
         <Button
           type="text"
           size="small"
-          icon={<MinusOutlined />}
+          icon={<MinusOutlined aria-hidden />}
           aria-label={t("document.zoomOut")}
           disabled={zoom <= 0.5}
           onClick={() => setZoom(zoom / 1.25)}
@@ -92,7 +92,7 @@ export default function PdfView({ url, place }: PdfViewProps) {
         <Button
           type="text"
           size="small"
-          icon={<PlusOutlined />}
+          icon={<PlusOutlined aria-hidden />}
           aria-label={t("document.zoomIn")}
           disabled={zoom >= 4}
           onClick={() => setZoom(zoom * 1.25)}

@@ -29,6 +29,7 @@ describe("what the server says", () => {
     expect(told("a.zip: ZIP archive files are not read. Unpack it and add the files inside.")).toBe(
       "a.zip：无法读取“ZIP 压缩包”类型的文件。请解压后添加其中的文件。",
     );
+    expect(told("asks for the gist (main points, 主要内容); asks to summarise")).toBe("询问要点（主要内容）；要求总结");
     expect(told("the whole document (names nothing but the document); 12 sections match, 9 read")).toBe(
       "整份文档（只提到文档本身）；12 个章节匹配，读取 9 个",
     );

@@ -31,11 +31,11 @@ export function Facts({ file }: { file: ClewFile }) {
     <div className={styles.facts}>
       {factsOf(file).map(([name, value]) => (
         <Tag key={name} title={corrected.includes(name) ? t("files.facts.corrected") : undefined}>
-          {t(`files.facts.${name}`)}: {factText(name, value, t)}
+          {t(`files.facts.${name}`)}{t("app.colon")}{factText(name, value, t)}
           {corrected.includes(name) && " ✓"}
         </Tag>
       ))}
-      <Button type="text" size="small" icon={<EditOutlined />} disabled={file.status === "processing"} onClick={() => setEditing(true)}>
+      <Button type="text" size="small" icon={<EditOutlined aria-hidden />} disabled={file.status === "processing"} onClick={() => setEditing(true)}>
         {t("files.facts.edit")}
       </Button>
       {editing && <EditDialog file={file} onClose={() => setEditing(false)} />}

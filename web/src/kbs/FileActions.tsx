@@ -27,18 +27,18 @@ export function FileActions({ file, onDelete }: { file: ClewFile; onDelete: (fil
   });
   const busy = file.status === "processing";
   const items = [
-    { key: "replace", icon: <UploadOutlined />, label: t("files.replace"), disabled: busy },
-    ...(busy ? [{ key: "cancel", icon: <StopOutlined />, label: t("files.cancel") }] : []),
+    { key: "replace", icon: <UploadOutlined aria-hidden />, label: t("files.replace"), disabled: busy },
+    ...(busy ? [{ key: "cancel", icon: <StopOutlined aria-hidden />, label: t("files.cancel") }] : []),
     ...(file.status === "failed" && file.version > 0
-      ? [{ key: "restore", icon: <RollbackOutlined />, label: t("files.restore") }]
+      ? [{ key: "restore", icon: <RollbackOutlined aria-hidden />, label: t("files.restore") }]
       : []),
     {
       key: "toggle",
-      icon: file.enabled ? <EyeInvisibleOutlined /> : <EyeOutlined />,
+      icon: file.enabled ? <EyeInvisibleOutlined aria-hidden /> : <EyeOutlined aria-hidden />,
       label: t(file.enabled ? "files.disable" : "files.enable"),
       disabled: busy,
     },
-    { key: "delete", icon: <DeleteOutlined />, label: t("files.delete"), danger: true },
+    { key: "delete", icon: <DeleteOutlined aria-hidden />, label: t("files.delete"), danger: true },
   ];
   const act = (key: string) => {
     switch (key) {
@@ -76,7 +76,7 @@ export function FileActions({ file, onDelete }: { file: ClewFile; onDelete: (fil
         <Button
           type="text"
           size="small"
-          icon={<MoreOutlined />}
+          icon={<MoreOutlined aria-hidden />}
           loading={change.isPending}
           aria-label={t("files.actions", { name: file.name })}
         />

@@ -27,7 +27,7 @@ export default function FilePage() {
     <div className={styles.filePage}>
       <header className={styles.filePageHead}>
         <Link className="crumb" to={`/kbs/${kbId}`}>
-          <ArrowLeftOutlined /> {kb.data?.name ?? t("kbs.title")}
+          <ArrowLeftOutlined aria-hidden /> {kb.data?.name ?? t("kbs.title")}
         </Link>
         {file.data && <Head file={file.data} />}
       </header>
@@ -52,7 +52,7 @@ function Head({ file }: { file: ClewFile }) {
         </div>
         <FileState file={file} />
         <a href={`/api/v1/files/${encodeURIComponent(file.file_id)}/original`} download={file.name} aria-label={t("document.download")}>
-          <Button type="text" icon={<DownloadOutlined />} tabIndex={-1} aria-hidden title={t("document.download")} />
+          <Button type="text" icon={<DownloadOutlined aria-hidden />} tabIndex={-1} aria-hidden title={t("document.download")} />
         </a>
         <FileActions
           file={file}

@@ -15,7 +15,7 @@ export default function KbListPage() {
   const kbs = useQuery(kbsQuery);
   const [creating, setCreating] = useState(false);
   const create = (
-    <Button type="primary" icon={<PlusOutlined />} onClick={() => setCreating(true)}>
+    <Button type="primary" icon={<PlusOutlined aria-hidden />} onClick={() => setCreating(true)}>
       {t("kbs.create")}
     </Button>
   );

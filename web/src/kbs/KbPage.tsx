@@ -19,7 +19,7 @@ export default function KbPage() {
     <div className="scroll-page">
       <div className="column">
         <Link className="crumb" to="/kbs">
-          <ArrowLeftOutlined /> {t("kbs.title")}
+          <ArrowLeftOutlined aria-hidden /> {t("kbs.title")}
         </Link>
         {kb.data ? <Head kb={kb.data} /> : <Loading />}
         {kb.data && <SummariesProgress kb={kb.data} />}
@@ -63,7 +63,7 @@ function Head({ kb }: { kb: KnowledgeBase }) {
       </div>
       <div style={{ display: "flex", gap: 8 }}>
         <Button
-          icon={<MessageOutlined />}
+          icon={<MessageOutlined aria-hidden />}
           disabled={kb.files.completed === 0}
           onClick={() => {
             localStorage.setItem("clew.scope", JSON.stringify([kb.kb_id]));
@@ -74,9 +74,9 @@ function Head({ kb }: { kb: KnowledgeBase }) {
         </Button>
         <SummariesButton kb={kb} />
         <Link to={`/kbs/${kb.kb_id}/settings`} aria-label={t("kbs.settings")}>
-          <Button type="text" icon={<SettingOutlined />} tabIndex={-1} aria-hidden title={t("kbs.settings")} />
+          <Button type="text" icon={<SettingOutlined aria-hidden />} tabIndex={-1} aria-hidden title={t("kbs.settings")} />
         </Link>
-        <Button type="text" icon={<DeleteOutlined />} aria-label={t("kbs.delete")} title={t("kbs.delete")} onClick={askToDelete} />
+        <Button type="text" icon={<DeleteOutlined aria-hidden />} aria-label={t("kbs.delete")} title={t("kbs.delete")} onClick={askToDelete} />
       </div>
     </header>
   );

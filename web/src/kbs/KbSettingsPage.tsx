@@ -23,7 +23,7 @@ export default function KbSettingsPage() {
     <div className="scroll-page">
       <div className="column">
         <Link className="crumb" to={`/kbs/${kbId}`}>
-          <ArrowLeftOutlined /> {kb.data?.name ?? t("kbs.title")}
+          <ArrowLeftOutlined aria-hidden /> {kb.data?.name ?? t("kbs.title")}
         </Link>
         <header className="column-head">
           <div>

@@ -53,7 +53,7 @@ export function SummariesProgress({ kb }: { kb: KnowledgeBase }) {
       )}
       {failed.map((file) => (
         <p key={file.file_id} className={styles.reason}>
-          {t("kbs.notSummarised", { name: file.name })}: {told(file.summary_reason)}
+          {t("kbs.notSummarised", { name: file.name })}{t("app.colon")}{told(file.summary_reason)}
         </p>
       ))}
     </div>

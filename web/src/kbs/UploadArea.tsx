@@ -70,7 +70,7 @@ function UploadRow({ upload, queue }: { upload: Upload; queue: UploadQueue }) {
       <Button
         type="text"
         size="small"
-        icon={<CloseOutlined />}
+        icon={<CloseOutlined aria-hidden />}
         aria-label={`${t("app.cancel")}: ${name}`}
         onClick={() => queue.remove(upload.key)}
       />

@@ -95,7 +95,7 @@ export function ModelPanel({ part, view }: { part: Part; view: SettingsView }) {
           {test.data && (
             <span className={test.data.ok ? styles.ok : "bad"}>
               {test.data.ok ? <CheckCircleOutlined aria-hidden /> : <CloseCircleOutlined aria-hidden />}{" "}
-              {t(test.data.ok ? "settings.works" : "settings.fails")}: {told(test.data.detail)}
+              {t(test.data.ok ? "settings.works" : "settings.fails")}{t("app.colon")}{told(test.data.detail)}
             </span>
           )}
           {test.error && <span className="bad">{errorText(test.error)}</span>}

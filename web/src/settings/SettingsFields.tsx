@@ -48,6 +48,8 @@ export function SettingsFields({ view, sections, base = {}, overlay, onOverlay }
   );
 }
 
+type Translate = ReturnType<typeof useTranslation>["t"];
+
 interface FieldRowProps {
   field: Field;
   /** What holds where nothing is set here. */
@@ -67,12 +69,12 @@ function FieldRow({ field, inherited, value, onValue }: FieldRowProps) {
       </div>
       <div className={styles.control}>
         <Control field={field} value={value ?? inherited} onValue={onValue} />
-        <span className="quiet">{t("settings.default", { value: shown(inherited, t("settings.none")) })}</span>
+        <span className="quiet">{t("settings.default", { value: shown(inherited, field, t) })}</span>
       </div>
       <Button
         type="text"
         size="small"
-        icon={<UndoOutlined />}
+        icon={<UndoOutlined aria-hidden />}
         disabled={value === undefined}
         aria-label={`${t("settings.undo")}: ${field.path}`}
         title={t("settings.undo")}
@@ -92,6 +94,7 @@ export interface ControlProps {
 }
 
 export function Control({ field, value, onValue, disabled = false, id }: ControlProps) {
+  const { t } = useTranslation();
   const common = { disabled, ...(id === undefined ? { "aria-label": field.path } : { id }) };
   switch (field.kind) {
     case "boolean":
@@ -117,7 +120,7 @@ export function Control({ field, value, onValue, disabled = false, id }: Control
           {...common}
           value={String(value)}
           popupMatchSelectWidth={false}
-          options={field.choices.map((choice) => ({ value: choice, label: choice }))}
+          options={field.choices.map((choice) => ({ value: choice, label: choiceName(choice, t) }))}
           onChange={onValue}
         />
       );
@@ -160,7 +163,14 @@ function JsonInput({ value, onValue, ...common }: { value: unknown; onValue: (va
   );
 }
 
-function shown(value: unknown, none: string): string {
-  if (value === "" || value === undefined || (Array.isArray(value) && value.length === 0)) return none;
-  return typeof value === "string" ? value : JSON.stringify(value);
+function shown(value: unknown, field: Field, t: Translate): string {
+  if (value === "" || value === undefined || (Array.isArray(value) && value.length === 0)) return t("settings.none");
+  if (typeof value === "boolean") return t(value ? "settings.on" : "settings.off");
+  if (typeof value !== "string") return JSON.stringify(value);
+  return field.kind === "choice" ? choiceName(value, t) : value;
+}
+
+/** What a choice means, with the word that stands for it in clew.toml. */
+function choiceName(choice: string, t: Translate): string {
+  return t(`settings.choice.${choice}` as "settings.choice.auto", { defaultValue: choice });
 }
