@@ -108,6 +108,7 @@ export const serverTexts: Readonly<Record<string, string>> = {
   "kind is summary": "请求总结",
   "retrieval_mode is {}": "请求的检索方式：{1}",
   "kind is {}": "请求的类型：{1}",
+  "is one term, and asks for no summary of {}": "只是一个词语，没有要求总结 {1}",
   "names what stands under {}": "点名了以下标题：{1}",
   "the first look-up is weak, rounds find more with probability {}: {}": "首次检索证据不足，多轮能找到更多的概率为 {1}：{2}",
   "the first look-up suffices, rounds find more with probability {}: {}": "首次检索证据充分，多轮能找到更多的概率为 {1}：{2}",
@@ -300,6 +301,9 @@ export const serverTexts: Readonly<Record<string, string>> = {
   "There is nothing at {}; /api/v1/openapi.json lists what there is.": "{1} 处没有内容；/api/v1/openapi.json 列出了全部接口。",
   "The file is larger than {} MB; the setting indexing.max_file_bytes says how large a file may be.":
     "文件大于 {1} MB；文件大小的上限由 indexing.max_file_bytes 设定。",
+  "The request is larger than {} MB; send less.": "请求大于 {1} MB；请减少内容。",
+  "{} lies outside of the calendar.": "{1} 超出了日历范围。",
+  "{}: a file needs a name of 1 to {} characters.": "{1}：文件名需要 1 到 {2} 个字符。",
   "The upload has no file name; send it as the multipart field 'file' with a file name.": "上传的内容没有文件名；请以 multipart 字段 file 发送，并带上文件名。",
   "An internal error ended the answer ({}); please report it.": "内部错误中断了回答（{1}）；请报告此问题。",
   "The answer broke off; ask again.": "回答中断；请再问一次。",
