@@ -355,6 +355,7 @@ export const serverTexts: Readonly<Record<string, string>> = {
   "Version {} of file {} is not staged; process the file again": "文件 {2} 的第 {1} 版尚未准备好；请重新处理",
   "Version {} of file {} is not staged, so it can have no names.": "文件 {2} 的第 {1} 版尚未准备好，因此没有名称。",
   "Version {} of file {} is no longer being written.": "文件 {2} 的第 {1} 版已不再写入。",
+  "Version {} of file {} is no longer there.": "文件 {2} 的第 {1} 版已不存在。",
   "Version {} of {} is not being written: it is published, ended, or a newer began": "{2} 的第 {1} 版没有在写入：它已发布、已结束，或有更新的版本",
   "Version {} of file {} is no longer being written: it ended, or a newer began": "文件 {2} 的第 {1} 版已不再写入：它已结束，或有更新的版本",
   "Another file of this knowledge base has the same content as {}; remove one of them": "此知识库中另有一份文档与 {1} 内容相同；请移除其中一份",
