@@ -499,7 +499,7 @@ describe("language, theme and phone", () => {
     const ofAnswer = [`/chat/${asked}`, `/debug?conversation=${asked}&message=${answered}`];
     for (const path of ["/chat", "/kbs", ...ofKb, ...ofAnswer, "/debug", "/evaluation", "/settings"]) {
       await phone.goto(`${server.url}${path}`);
-      await phone.getByRole("heading").first().waitFor();
+      await phone.getByRole("heading").or(phone.getByRole("article")).first().waitFor();
       await phone.getByRole("status", { name: "正在加载" }).waitFor({ state: "detached" });
       expect([path, await phone.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)]).toEqual([path, 0]);
       expect([path, ...(await seriousIssues(phone))]).toEqual([path]);

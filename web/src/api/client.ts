@@ -57,6 +57,9 @@ export async function errorOf(response: Response): Promise<ApiError> {
   );
 }
 
+/** Told to the window when the server cannot be reached. */
+export const AWAY = "clew:away";
+
 export function unreachable(): ApiError {
   return new ApiError("unreachable", "", "", 0);
 }
@@ -67,6 +70,7 @@ const failures: Middleware = {
   },
   onError({ error }) {
     if (error instanceof ApiError || (error instanceof DOMException && error.name === "AbortError")) return;
+    globalThis.dispatchEvent?.(new Event(AWAY));
     return unreachable();
   },
 };

@@ -4,11 +4,10 @@ import { Button, Drawer, Dropdown } from "antd";
 import { Suspense, useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link, NavLink, Outlet, useLocation } from "react-router";
-import { ApiError } from "../api/client";
+import { AWAY, ApiError } from "../api/client";
 import { kbsQuery } from "../api/queries";
 import { History } from "../chat/History";
 import { Loading } from "./State";
-import { AWAY } from "./loading";
 import { type ThemeChoice, usePreferences } from "./preferences";
 
 export function Shell() {

@@ -1,11 +1,10 @@
 /** Parts of the page that are loaded when they are first shown, also after a lost connection or a new version. */
 import { type ComponentType, lazy } from "react";
+import { AWAY } from "../api/client";
 
 const PAUSE_MS = 1_500;
 const RELOADED = "clew.reloaded";
 const AGAIN_MS = 60_000;
-/** Told to the window when a part cannot be loaded because the server is away. */
-export const AWAY = "clew:away";
 
 /** `load` until it succeeds. While the server is away that is waited for; where it is there and no longer has the part,
  * it serves a newer page, which is loaded instead: `reload` is called, at most once a minute. */
