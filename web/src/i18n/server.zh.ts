@@ -384,11 +384,6 @@ export const serverTexts: Readonly<Record<string, string>> = {
 
   // Why a file cannot be read.
   "An internal error stopped the ingestion ({}: {}); please report it.": "内部错误中断了处理（{1}：{2}）；请报告此问题。",
-  "Version {} of file {} is no longer there.": "文件 {2} 的第 {1} 版已不存在。",
-  "The request is larger than {} MB; send less.": "请求超过 {1} MB；请减少内容。",
-  "{} lies outside of the calendar.": "{1} 超出日历范围。",
-  "{}: a file needs a name of 1 to {} characters.": "{1}：文件名须为 1 到 {2} 个字符。",
-  "is one term, and asks for no summary of {}": "只有一个词，且没有要求概述 {1}",
   "models.vision: no vision model is set; set its url and model first.":
     "models.vision：未设置视觉模型；请先设置其 url 和 model。",
   "Its ingestion ended with the process that had begun it; begin it again.": "它的入库随启动它的进程一起中断了；请重新开始。",
