@@ -36,6 +36,7 @@ export function themeFor(dark: boolean): ThemeConfig {
     },
     components: {
       Button: { primaryShadow: "none", defaultShadow: "none", fontWeight: 500 },
+      Collapse: { contentBg: "transparent" },
       Tabs: { horizontalMargin: "0 0 16px 0" },
     },
   };
