@@ -195,6 +195,7 @@ export const en = {
       request: "as requested",
     },
     step: {
+      unmentioned: "names that no document has",
       rules: "rules",
       embedding: "vector of the question",
       head: "built-in head",

@@ -1,9 +1,11 @@
 import { execFileSync } from "node:child_process";
+import { readFileSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { SIGNALS } from "../debug/signals";
 import { problemTitles, serverTexts } from "./server.zh";
 import { PLANNER_IN_ENGLISH, teller } from "./told";
+import { zh } from "./zh";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const told = teller(serverTexts);
@@ -53,6 +55,15 @@ describe("what the server says", () => {
     const toEnglish = teller(PLANNER_IN_ENGLISH);
     expect(chinese.length).toBeGreaterThan(2);
     expect(chinese.filter((text) => /\p{Script=Han}/u.test(toEnglish(text.replaceAll("{}", "X"))))).toEqual([]);
+  });
+
+  it("names every step that takes time", () => {
+    const folder = new URL("../../../src/clew/retrieval/", import.meta.url);
+    const sources = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".py"));
+    const code = sources.map((path) => readFileSync(new URL(path, folder), "utf8")).join("\n");
+    const steps = [...code.matchAll(/\btimed\("(\w+)"\)/g)].map((match) => match[1] ?? "").filter((name) => name !== "total");
+    expect(steps.length).toBeGreaterThan(10);
+    expect(steps.filter((name) => !(name in zh.debug.step))).toEqual([]);
   });
 
   it("names every signal", () => {
