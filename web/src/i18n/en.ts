@@ -195,6 +195,7 @@ export const en = {
       request: "as requested",
     },
     step: {
+      first_look: "verdict on the first look-up",
       unmentioned: "names that no document has",
       rules: "rules",
       embedding: "vector of the question",

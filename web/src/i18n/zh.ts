@@ -198,6 +198,7 @@ export const zh: Texts = {
       request: "按请求",
     },
     step: {
+      first_look: "首轮检索的判断",
       unmentioned: "文档未提及的名称",
       rules: "规则",
       embedding: "问题向量",
