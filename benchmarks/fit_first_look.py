@@ -51,7 +51,7 @@ from fit_bridge import SETS, Bench, load
 K = 5
 PENALTY = 3.0
 """Of the squared standardised weights, against a log-likelihood whose samples have mean weight 1."""
-THRESHOLD = 0.2
+THRESHOLD = 0.15
 LEAST_GAIN = 0.02
 """Of rounds over one look-up; a share of less says nothing."""
 COMPOSED, STEPS = "musique_train", "musique_steps"

@@ -329,7 +329,7 @@ class RecursionSettings(_Section):
     escalate_weak_single: bool = True
     """Where rules and classifier are not sure, and the language model does not ask for rounds, the first look-up is
     looked at closely: where it is weak, the question goes on as ``multi``; where it is not, it stays ``single``."""
-    weak_first_round: float = Field(0.2, ge=0, le=1)
+    weak_first_round: float = Field(0.15, ge=0, le=1)
     """A first look-up is weak from this probability on that rounds find more."""
 
 
