@@ -27,4 +27,4 @@ def test_complexity(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", CASES["kind"], ids=lambda case: str(case["name"]))
 def test_kind(case: dict[str, Any]) -> None:
     settings = KindSettings(**(CASES["kind_defaults"] | case["thresholds"]))
-    assert replay_kind(KindDecision(question="q", **case["decision"]), settings) == case["kind"]
+    assert replay_kind(KindDecision(**({"question": "risk factors"} | case["decision"])), settings) == case["kind"]

@@ -27,8 +27,10 @@ export function replayKind(decision: KindDecision, thresholds: Thresholds): "fac
   const limit = (name: string) => thresholds[name] ?? Number.NaN;
   if (decision.score >= limit("summary_threshold")) return "summary";
   if (decision.score <= limit("fact_threshold")) return "fact";
-  if ((decision.title_similarity ?? -1) >= limit("title_threshold")) return "summary";
-  if ((decision.title_vector_similarity ?? -1) >= limit("title_vector_threshold")) return "summary";
+  // Titles decide for a fact where the question is one bare term, which only the server knows.
+  const byTitles = decision.source === "r2" ? decision.kind : "summary";
+  if ((decision.title_similarity ?? -1) >= limit("title_threshold")) return byTitles;
+  if ((decision.title_vector_similarity ?? -1) >= limit("title_vector_threshold")) return byTitles;
   if (decision.llm_verdict != null) return decision.llm_verdict ? "summary" : "fact";
   return decision.score >= limit("fallback_threshold") ? "summary" : "fact";
 }
