@@ -14,8 +14,14 @@ interface Form {
   weight: number;
 }
 
+/** What stands between several reasons, and between a name and what is said of it. */
+interface Marks {
+  list: string;
+  of: string;
+}
+
 /** A function that turns a text of the server into one of `texts`; what it does not know it gives back as it is. */
-export function teller(texts: Texts): (text: string) => string {
+export function teller(texts: Texts, marks: Marks = { list: "；", of: "：" }): (text: string) => string {
   const forms = Object.entries(texts).map(formOf).toSorted((one, other) => other.weight - one.weight);
   const tell = (text: string): string => {
     for (const { pattern, words, text: form } of forms) {
@@ -23,11 +29,11 @@ export function teller(texts: Texts): (text: string) => string {
       if (found) return form.replaceAll(/\{(\d)\}/g, (_, number: string) => tell(found[Number(number)] ?? ""));
     }
     // Several reasons in a row; or a name, and what is said of it.
-    if (text.includes("; ")) return text.split("; ").map(tell).join("；");
+    if (text.includes("; ")) return text.split("; ").map(tell).join(marks.list);
     const at = text.indexOf(": ");
     const rest = text.slice(at + 2);
     const said = at > 0 ? tell(rest) : rest;
-    return said === rest ? text : `${tell(text.slice(0, at))}：${said}`;
+    return said === rest ? text : `${tell(text.slice(0, at))}${marks.of}${said}`;
   };
   const known = new Map<string, string>([["", ""]]);
   return (text) => {
@@ -58,14 +64,15 @@ export interface Told {
 }
 
 /** The planner that follows names speaks the question's language. */
-export const PLANNER_IN_ENGLISH: Texts = {
+const PLANNER_IN_ENGLISH: Texts = {
   "资料提到{}，继续检索": "the evidence names {1}",
   "没有找到关于{}的资料": "nothing was found about {1}",
   问题的各部分都有对应资料: "every part of the question has its evidence",
   资料只涉及问题的一部分: "the evidence covers only a part of the question",
 };
 
-const english: Told = { told: teller(PLANNER_IN_ENGLISH), titleOf: (_, title) => title };
+export const tellInEnglish = teller(PLANNER_IN_ENGLISH, { list: "; ", of: ": " });
+const english: Told = { told: tellInEnglish, titleOf: (_, title) => title };
 let chinese: Told | null = null;
 let loading: Promise<void> | null = null;
 const listeners = new Set<() => void>();
