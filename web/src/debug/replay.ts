@@ -4,7 +4,12 @@ import type { Decision, KindDecision } from "../api/client";
 
 export type Thresholds = Readonly<Record<string, number>>;
 
-type Known = Pick<Decision, "mode" | "source" | "rule_score" | "features" | "classifier_probability" | "llm_verdict">;
+type Known = Pick<
+  Decision,
+  "mode" | "source" | "rule_score" | "features" | "classifier_probability" | "llm_verdict" | "first_look_probability"
+>;
+
+const FIRST_ROUND: ReadonlySet<string> = new Set(["weak_first_round", "strong_first_round"]);
 
 export function replayMode(decision: Known, thresholds: Thresholds): "single" | "multi" {
   if (decision.source === "request") return decision.mode;
@@ -15,7 +20,10 @@ export function replayMode(decision: Known, thresholds: Thresholds): "single" | 
   if (score <= limit("rules_single_threshold") && entityCount(decision) <= 1) return "single";
   if (probability !== null && probability >= limit("classifier_multi_threshold")) return "multi";
   if (probability !== null && probability <= limit("classifier_single_threshold")) return "single";
-  if (decision.llm_verdict != null) return decision.llm_verdict ? "multi" : "single";
+  if (decision.llm_verdict) return "multi";
+  // By what the first look-up showed, which no threshold of the question's own changes.
+  if (decision.first_look_probability != null || FIRST_ROUND.has(decision.source)) return decision.mode;
+  if (decision.llm_verdict != null) return "single";
   const likely =
     score >= limit("fallback_rules_threshold") ||
     (probability !== null && probability >= limit("fallback_classifier_threshold"));
@@ -40,10 +48,7 @@ export function entityCount(decision: Pick<Decision, "features">): number {
   return typeof count === "number" ? count : 0;
 }
 
-// Decided by what the first look-up found, which no threshold of the question's own changes.
-const FIRST_LOOK: ReadonlySet<string> = new Set(["weak_first_round", "strong_first_round"]);
-
 /** The decisions that other thresholds would turn over. */
 export function turnedOver(decisions: readonly Decision[], thresholds: Thresholds): Decision[] {
-  return decisions.filter((decision) => !FIRST_LOOK.has(decision.source) && replayMode(decision, thresholds) !== decision.mode);
+  return decisions.filter((decision) => replayMode(decision, thresholds) !== decision.mode);
 }

@@ -241,6 +241,9 @@ def _by_fallback(case: _Case) -> Verdict:
     return "multi" if by_rules or by_probability else "single", "fallback", f"{said}: {case.rule_reason}"
 
 
+_FIRST_ROUND = frozenset({"weak_first_round", "strong_first_round"})
+
+
 def replay(decision: ComplexityDecision, settings: ComplexitySettings) -> Mode:
     """What the recorded numbers of a decision would have meant under other thresholds, without asking anybody."""
     if decision.source == "request":
@@ -255,8 +258,12 @@ def replay(decision: ComplexityDecision, settings: ComplexitySettings) -> Mode:
         return "multi"
     if probability is not None and probability <= settings.classifier_single_threshold:
         return "single"
+    if decision.llm_verdict:
+        return "multi"
+    if decision.first_look_probability is not None or decision.source in _FIRST_ROUND:
+        return decision.mode  # by what the first look-up showed, which no threshold of the question's own changes
     if decision.llm_verdict is not None:
-        return "multi" if decision.llm_verdict else "single"
+        return "single"
     fallback = decision.rule_score >= settings.fallback_rules_threshold or (
         probability is not None and probability >= settings.fallback_classifier_threshold
     )
