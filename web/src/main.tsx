@@ -1,3 +1,4 @@
+import { LoadingOutlined } from "@ant-design/icons";
 import { XProvider } from "@ant-design/x";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { App as AntApp } from "antd";
@@ -49,11 +50,14 @@ const router = createBrowserRouter([
   },
 ]);
 
+// A button that waits keeps its name; antd's own icon would add "loading" to it, in English.
+const BUTTON = { autoInsertSpace: false, loadingIcon: <LoadingOutlined spin aria-hidden /> };
+
 function Root() {
   const { dark, language } = usePreferences();
   const theme = useMemo(() => themeFor(dark), [dark]);
   return (
-    <XProvider theme={theme} locale={antdLocale(language)} button={{ autoInsertSpace: false }}>
+    <XProvider theme={theme} locale={antdLocale(language)} button={BUTTON}>
       <AntApp style={{ height: "100%" }}>
         <RouterProvider router={router} />
       </AntApp>
