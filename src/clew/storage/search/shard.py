@@ -13,6 +13,7 @@ shard is opened.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -20,7 +21,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,7 @@ class Shard:
         """Make an empty shard: vectors of ``dimension``, or terms for BM25 where it is 0."""
         generation = folder / "g1"
         generation.mkdir(parents=True)
-        shard = edge.EdgeShard.create(str(generation), _config(dimension, graph, 0))
+        shard = edge.EdgeShard.create(str(generation), configuration(dimension, graph, 0))
         for key in INDEXED_KEYWORDS:
             shard.update(edge.UpdateOperation.create_field_index(key, edge.KeywordIndexParams(enable_hnsw=False)))
         if not dimension:
@@ -205,9 +206,7 @@ class Shard:
                     self._journal = _Journal()
                     changes = self.changes
                     points = int(shard.info().points_count)
-                # Loading with a configuration writes it down; the optimiser builds what it asks for.
-                edge.EdgeShard.load(str(copy), _config(self._dimension, self._graph, points)).close()
-                self._optimise(copy)
+                self._optimise(copy, points)
                 fresh = edge.EdgeShard.load(str(copy))
                 self._switch(fresh, name, changes)
             except BaseException:
@@ -233,12 +232,13 @@ class Shard:
         with self._write_lock, self.reading() as shard:
             yield shard
 
-    def _optimise(self, copy: Path) -> None:
+    def _optimise(self, copy: Path, points: int) -> None:
+        shape = {"dimension": self._dimension, "graph": asdict(self._graph), "points": points}
         with self._process_lock:
             if self._closing:
                 raise StorageError(f"The search index {self._folder} was closed before its indexes were built.")
             self._process = subprocess.Popen(
-                [sys.executable, "-P", str(_OPTIMISER), str(copy)],
+                [sys.executable, "-P", str(_OPTIMISER), str(copy), json.dumps(shape)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
@@ -298,7 +298,7 @@ class Shard:
             old.close()
 
 
-def _config(dimension: int, graph: GraphParameters, points: int) -> edge.EdgeConfig:
+def configuration(dimension: int, graph: GraphParameters, points: int) -> edge.EdgeConfig:
     """The configuration of a shard with so many points; they get a graph where there are too many to be scanned.
 
     Every write is flushed before it is acknowledged, so a log would only write everything twice. Text, too, gets an
