@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import cast
 
 from clew.config import Settings
@@ -231,8 +230,7 @@ class Retriever:
         assert trace.complexity is not None
         if request.attachments is None:  # else their text may hold the words
             with trace.timed("unmentioned"):
-                occurs = partial(self._recall.occurs, kbs=request.kbs, scope=request.scope)
-                trace.unmentioned = unmentioned(question, occurs)
+                trace.unmentioned = unmentioned(question, self._recall.occurrence(request.kbs, request.scope))
         # Only a language model knows other words for what no document mentions.
         hopeless = trace.unmentioned and self._enrichment is None
         searched, first, guided = None, None, None

@@ -131,13 +131,13 @@ class Recall:
             return NO_PREFERENCE
         return self._preferences.of(question, [kb.kb.kb_id for kb in kbs], scope)
 
-    def occurs(self, term: str, kbs: Sequence[SearchedKb], scope: Scope) -> bool:
-        """Whether a term of the keyword index stands in any passage of the scope; True where a KB has no such index."""
-        return any(
-            not kb.settings.representations.bm25
-            or self._index.search_text(kb.kb.kb_id, [term], self._text_filter(kb, scope), 1)
-            for kb in kbs
-        )
+    def occurrence(self, kbs: Sequence[SearchedKb], scope: Scope) -> Callable[[str], bool]:
+        """Says of a term of the keyword index whether it stands in any passage of the scope; of every term that it does
+        where a KB has no such index."""
+        if not all(kb.settings.representations.bm25 for kb in kbs):
+            return lambda term: True
+        filters = [(kb.kb.kb_id, self._text_filter(kb, scope)) for kb in kbs]
+        return lambda term: any(self._index.search_text(kb_id, [term], filter, 1) for kb_id, filter in filters)
 
     def look_up(
         self,
