@@ -84,18 +84,20 @@ class Samples:
         return logistic(np.concatenate(self.rows), np.asarray(self.labels, float), np.asarray(self.weights))
 
 
-def logistic(rows: FloatArray, labels: np.ndarray[Any, Any], weights: np.ndarray[Any, Any]) -> LinearModel:
+def logistic(
+    rows: FloatArray, labels: np.ndarray[Any, Any], weights: np.ndarray[Any, Any], *, penalty: float = PENALTY
+) -> LinearModel:
     """Ridge logistic regression on standardised features by Newton's method, its weights for the raw features."""
     mean, scale = rows.mean(0), rows.std(0)
     scale[scale == 0] = 1.0
     x = np.column_stack([(rows - mean) / scale, np.ones(len(rows))]).astype(np.float64)
     weights = weights / weights.mean()
-    penalty = np.append(np.full(rows.shape[1], PENALTY), 0.0)
+    ridge = np.append(np.full(rows.shape[1], penalty), 0.0)
     beta = np.zeros(x.shape[1])
     for _ in range(50):
         p = 1 / (1 + np.exp(-np.clip(x @ beta, -30, 30)))
-        gradient = x.T @ (weights * (p - labels)) + penalty * beta
-        curvature = (x * (weights * p * (1 - p))[:, None]).T @ x + np.diag(penalty) + 1e-9 * np.eye(len(beta))
+        gradient = x.T @ (weights * (p - labels)) + ridge * beta
+        curvature = (x * (weights * p * (1 - p))[:, None]).T @ x + np.diag(ridge) + 1e-9 * np.eye(len(beta))
         step = np.linalg.solve(curvature, gradient)
         beta -= step
         if np.abs(step).max() < 1e-6:

@@ -46,7 +46,7 @@ from clew.retrieval.recall import Recall, SearchedKb, make_query
 from clew.retrieval.recursion import Limits, after_first
 from clew.trace import to_json
 from clew.types import RetrievalMode, Scope
-from fit_bridge import SETS, Bench, load
+from fit_bridge import SETS, Bench, load, logistic
 
 K = 5
 PENALTY = 3.0
@@ -244,22 +244,9 @@ def fit_weights(rows: Sequence[Row], left_out: str = ALL) -> Weights:
     x = np.asarray([row.values(left_out) for row in rows])
     y = np.asarray([float(row.gains) for row in rows])
     sample = np.asarray([counts[row.set] ** -0.5 for row in rows])
-    sample /= sample.mean()
-    mean, scale = x.mean(0), x.std(0)
-    scale[scale == 0] = 1.0
-    z = np.column_stack([(x - mean) / scale, np.ones(len(x))])
-    penalty = np.append(np.full(x.shape[1], PENALTY), 0.0)
-    beta = np.zeros(z.shape[1])
-    for _ in range(50):
-        p = 1 / (1 + np.exp(-np.clip(z @ beta, -30, 30)))
-        gradient = z.T @ (sample * (p - y)) + penalty * beta
-        curvature = (z * (sample * p * (1 - p))[:, None]).T @ z + np.diag(penalty) + 1e-9 * np.eye(len(beta))
-        step = np.linalg.solve(curvature, gradient)
-        beta -= step
-        if np.abs(step).max() < 1e-8:
-            break
-    weights = dict(zip(FEATURES, (beta[:-1] / scale).tolist(), strict=True))
-    return Weights(float(beta[-1]), weights, dict(zip(FEATURES, mean.tolist(), strict=True)))
+    model, mean = logistic(x, y, sample, penalty=PENALTY), x.mean(0)
+    weights = dict(zip(FEATURES, model.weights, strict=True))
+    return Weights(model.bias + float(mean @ model.weights), weights, dict(zip(FEATURES, mean.tolist(), strict=True)))
 
 
 def probability(weights: Weights, row: Row, left_out: str) -> float:

@@ -32,6 +32,10 @@ StopReason = Literal[
 ]
 
 
+FIRST_LOOK_SOURCES = frozenset({"weak_first_round", "strong_first_round"})
+"""Sources of decisions that what the first look-up showed turned over."""
+
+
 @dataclass(frozen=True, slots=True)
 class ComplexityDecision:
     """Whether a question needs one look-up or several, and how that was decided (spec 3.1)."""
@@ -70,7 +74,7 @@ class ComplexityDecision:
         if self.source in {"request", "model"}:
             return 1.0
         value = self.rule_score
-        if self.source in {"weak_first_round", "strong_first_round"} and self.first_look_probability is not None:
+        if self.source in FIRST_LOOK_SOURCES and self.first_look_probability is not None:
             value = self.first_look_probability
         elif self.classifier_probability is not None and self.source != "rules":
             value = self.classifier_probability

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema, model_validator
 
+from clew.indexing.reconciling import Disagreement
 from clew.trace import ComplexityDecision, KindDecision
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
@@ -154,15 +155,7 @@ class FileChange(_In):
 class Finding(_Out):
     """Something in which records, search index and originals do not agree."""
 
-    kind: Literal[
-        "stale entries",
-        "missing entries",
-        "outdated entries",
-        "unknown original",
-        "missing original",
-        "damaged original",
-        "unneeded cache",
-    ]
+    kind: Disagreement
     kb_id: str
     file_id: str
     detail: str

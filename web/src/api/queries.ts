@@ -90,6 +90,12 @@ export const fileQuery = (fileId: string) =>
     refetchInterval: ({ state: { data } }) => (data && (data.status === "processing" || isSummarising(data)) ? 1_000 : false),
   });
 
+/** What comes behind the items that are loaded; undefined where that is nothing. */
+function nextOffset(last: { items: readonly unknown[]; total: number }, pages: readonly { items: readonly unknown[] }[]) {
+  const loaded = pages.reduce((sum, page) => sum + page.items.length, 0);
+  return last.items.length > 0 && loaded < last.total ? loaded : undefined;
+}
+
 export const passagesQuery = (fileId: string, version: number) =>
   infiniteQueryOptions({
     queryKey: ["passages", fileId, version],
@@ -101,10 +107,7 @@ export const passagesQuery = (fileId: string, version: number) =>
         }),
       ),
     initialPageParam: 0,
-    getNextPageParam: (last, pages) => {
-      const loaded = pages.reduce((sum, page) => sum + page.items.length, 0);
-      return last.items.length > 0 && loaded < last.total ? loaded : undefined;
-    },
+    getNextPageParam: nextOffset,
     staleTime: Number.POSITIVE_INFINITY,
   });
 
@@ -119,10 +122,7 @@ export const blocksQuery = (fileId: string, version: number) =>
         }),
       ),
     initialPageParam: 0,
-    getNextPageParam: (last, pages) => {
-      const loaded = pages.reduce((sum, page) => sum + page.items.length, 0);
-      return last.items.length > 0 && loaded < last.total ? loaded : undefined;
-    },
+    getNextPageParam: nextOffset,
     staleTime: Number.POSITIVE_INFINITY,
   });
 

@@ -18,7 +18,7 @@ from clew.models.deadline import within
 from clew.retrieval.complexity.features import ComplexityFeatures, extract_features
 from clew.retrieval.complexity.rules import score_rules
 from clew.retrieval.complexity.verdict import MAX_REPLY_TOKENS, read_verdict, verdict_messages
-from clew.trace import ComplexityDecision
+from clew.trace import FIRST_LOOK_SOURCES, ComplexityDecision
 from clew.types import FloatArray
 
 RetrievalMode = Literal["auto", "single", "multi"]
@@ -241,9 +241,6 @@ def _by_fallback(case: _Case) -> Verdict:
     return "multi" if by_rules or by_probability else "single", "fallback", f"{said}: {case.rule_reason}"
 
 
-_FIRST_ROUND = frozenset({"weak_first_round", "strong_first_round"})
-
-
 def replay(decision: ComplexityDecision, settings: ComplexitySettings) -> Mode:
     """What the recorded numbers of a decision would have meant under other thresholds, without asking anybody."""
     if decision.source == "request":
@@ -260,7 +257,7 @@ def replay(decision: ComplexityDecision, settings: ComplexitySettings) -> Mode:
         return "single"
     if decision.llm_verdict:
         return "multi"
-    if decision.first_look_probability is not None or decision.source in _FIRST_ROUND:
+    if decision.first_look_probability is not None or decision.source in FIRST_LOOK_SOURCES:
         return decision.mode  # by what the first look-up showed, which no threshold of the question's own changes
     if decision.llm_verdict is not None:
         return "single"
