@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import random
 import re
 import time
@@ -251,9 +250,7 @@ def fit_weights(rows: Sequence[Row], left_out: str = ALL) -> Weights:
 
 def probability(weights: Weights, row: Row, left_out: str) -> float:
     """Of rounds that find more."""
-    values = zip(FEATURES, row.values(left_out), strict=True)
-    logit = weights.bias + sum(weights.weights[name] * (value - weights.means[name]) for name, value in values)
-    return 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))
+    return weights.probability(weights.says(dict(zip(FEATURES, row.values(left_out), strict=True))))
 
 
 def fit(arguments: argparse.Namespace) -> None:

@@ -47,6 +47,15 @@ class Weights:
     weights: Mapping[str, float]
     means: Mapping[str, float]
 
+    def says(self, values: Mapping[str, float]) -> dict[str, float]:
+        """How much each feature says for rounds, in log-odds."""
+        return {name: weight * (values[name] - self.means[name]) for name, weight in self.weights.items()}
+
+    def probability(self, says: Mapping[str, float]) -> float:
+        """Of rounds that find more."""
+        logit = max(-30.0, min(30.0, self.bias + sum(says.values())))
+        return 1 / (1 + math.exp(-logit))
+
 
 @dataclass(frozen=True, slots=True)
 class FirstLook:
@@ -84,9 +93,8 @@ def first_look(
     chosen = weights or load_weights()
     seen = {**seen_in(decision, first), **outlook}
     values = {name: round(seen[name], 4) for name in chosen.weights}
-    says = {name: weight * (values[name] - chosen.means[name]) for name, weight in chosen.weights.items()}
-    logit = max(-30.0, min(30.0, chosen.bias + sum(says.values())))
-    return FirstLook(values, says, round(1 / (1 + math.exp(-logit)), 4))
+    says = chosen.says(values)
+    return FirstLook(values, says, round(chosen.probability(says), 4))
 
 
 @cache
